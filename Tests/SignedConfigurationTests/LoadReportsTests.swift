@@ -44,4 +44,18 @@ import Testing
         Fixture.live(&slot)
         #expect(slot.trial == nil && slot.active?.record.version == 7)
     }
+
+    @Test("CFG-62, CFG-113: a start of an app that cannot judge what is on trial is no attempt, however it ends")
+    func startsWithoutJudgement() throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.apply(try Fixture.envelope(), to: &slot)
+        for _ in 0..<5 {
+            slot.note(nil, hasAnswered: false)
+            _ = slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+            slot.note(nil, hasAnswered: false, cannotJudge: true)
+            for _ in 0..<2 { _ = slot.reloaded() }
+            #expect(slot.trial?.attempts == 1, "the offer's own")
+        }
+    }
 }

@@ -22,6 +22,8 @@ struct ApplicationPresence: Sendable, Equatable {
     private var hasAnsweredReload = false
     /// The app has answered a reload that it cannot judge what is applied (CFG-113): its life proves nothing.
     private(set) var cannotJudge = false
+    /// The app's last registration counts as an attempt of the trial.
+    private var hasCountedStart = false
     /// The time until the next report about loading (LIM-141).
     private var loadReportPause = Duration.zero
     /// The library's account, as it was read last.
@@ -42,8 +44,18 @@ struct ApplicationPresence: Sendable, Equatable {
     mutating func registered() {
         isConnected = true
         refusesOffers = false
+        hasCountedStart = false
         lived = nil
         offersAnother()
+    }
+
+    /// The registration counts as an attempt of the trial.
+    mutating func startCounted() { hasCountedStart = true }
+
+    /// Whether the attempt of the app's last registration is to be taken back; at most once.
+    mutating func takesBackStart() -> Bool {
+        defer { hasCountedStart = false }
+        return hasCountedStart
     }
 
     mutating func left() { isConnected = false }
@@ -86,7 +98,7 @@ struct ApplicationPresence: Sendable, Equatable {
     }
 
     /// Another configuration is on trial.
-    mutating func trialBegan() { lived = nil }
+    mutating func trialBegan() { (lived, hasCountedStart) = (nil, false) }
 
     /// Running time since the last call: the next report about loading and the next offer come nearer.
     mutating func countPauses(_ running: Duration) {

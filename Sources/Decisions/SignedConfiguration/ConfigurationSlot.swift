@@ -107,10 +107,18 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return transition
     }
 
-    /// The app has answered a reload: a trial may end with that (CFG-61), or senders learn what it loads (CFG-114).
+    /// The app has answered a reload: a trial may end with that (CFG-61), or senders learn what it loads (CFG-114). One
+    /// that cannot judge lets the trial go on.
     package mutating func reloaded() -> ApplyTransition {
         var transition = ApplyTransition()
-        if !endRefusedTrial(&transition) { reportLoading(&transition) }
+        if app.cannotJudge {
+            // The app has not run with what is on trial: its start is no attempt (CFG-113).
+            guard app.takesBackStart() else { return transition }
+            trial?.uncount()
+            transition.add(.trial(trial))
+        } else if !endRefusedTrial(&transition) {
+            reportLoading(&transition)
+        }
         return transition
     }
 
@@ -345,13 +353,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
             if app.hasLived(with: trial.digest) { passTrial(&transition) }
         }
         if let counted = active?.counted(running: running, now: now, with: app.library) {
-            if counted.isOver(at: now) { endTrial(of: counted, &transition) }
+            if counted.isOver(at: now), trial?.digest == counted.record.digest { passTrial(&transition) }
             active = counted.isOver(at: now) ? nil : counted
             transition.add(.active(active))
             if active == nil { deactivateMark(&transition) }
         }
         if let counted = waived?.counted(running: running, now: now, with: app.library) {
-            if counted.isOver(at: now) { endTrial(of: counted, &transition) }
+            if counted.isOver(at: now), trial?.digest == counted.record.digest { passTrial(&transition) }
             waived = counted.isOver(at: now) ? nil : counted
             transition.add(.waived(waived))
             if waived == nil, isApplicationConnected { transition.add(.reload) }
@@ -481,19 +489,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// The app has registered again during the trial.
     private mutating func countStart(_ transition: inout ApplyTransition) {
-        guard var trial else { return }
-        if app.library.isHealthy(trial.digest) { return passTrial(&transition) }
-        trial.count(starts: app.library.starts(of: trial.digest))
-        guard trial.attempts <= Self.attempts else {
-            return rollBack(.failed, ConfigurationTrial.failureText, &transition)
-        }
-        self.trial = trial
+        guard let digest = trial?.digest else { return }
+        if app.library.isHealthy(digest) { return passTrial(&transition) }
+        app.startCounted()
+        trial?.count(starts: app.library.starts(of: digest))
+        if let trial, trial.isUsedUp { return rollBack(.failed, ConfigurationTrial.failureText, &transition) }
         transition.add(.trial(trial))
-    }
-
-    /// The configuration on trial ends by itself.
-    private mutating func endTrial(of configuration: ActiveConfiguration, _ transition: inout ApplyTransition) {
-        if trial?.digest == configuration.record.digest { passTrial(&transition) }
     }
 
     private mutating func passTrial(_ transition: inout ApplyTransition) {
@@ -583,13 +584,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
         transition.conclude(.applied)
         guard !deliveries.isEmpty else { return }
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
-        if isOnTrial, var trial {
+        if isOnTrial, let trial {
             // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
             // trial lasts (CFG-79).
             let joining = deliveries.bringing(verified.digest, of: trial.digest)
-            trial.deliveries = joining.joined(to: trial.deliveries).deliveries
-            self.trial = trial
-            transition.add(.trial(trial))
+            self.trial?.deliveries = joining.joined(to: trial.deliveries).deliveries
+            transition.add(.trial(self.trial))
         } else if trial == nil, waived == nil, let digest = active?.record.digest {
             // Another envelope around the same signed bytes has a sender as well: its reports have its own digest.
             let joining = deliveries.bringing(verified.digest, of: digest)

@@ -62,8 +62,14 @@ package struct ConfigurationTrial: Sendable, Equatable {
             deliveries: deliveries, previous: staged.isWaived ? nil : previous)
     }
 
+    /// Whether there was an attempt more than the configuration may have (LIM-88).
+    var isUsedUp: Bool { attempts > ConfigurationLimits.attempts }
+
     /// The app has begun again.
     mutating func count(starts: UInt64) { attempts = max(attempts + 1, starts) }
+
+    /// The app has not run with it after all.
+    mutating func uncount() { if attempts > 0 { attempts -= 1 } }
 }
 
 extension ConfigurationTrial {

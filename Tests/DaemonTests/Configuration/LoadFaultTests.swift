@@ -168,6 +168,21 @@ import Testing
         #expect(secondary.waiting.count == 1 && secondary.host.offers.count == 4)
     }
 
+    @Test("CFG-61, CFG-113: a trial does not pass with the end of an app that could not judge and was asked again")
+    func endBeforeTheSecondReload() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        try secondary.answer(0)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        try secondary.answer(1, UnjudgedOffer(of: envelope, because: "EIO").message)
+        try #require(secondary.host.offers.count == 3)
+        secondary.disconnect(inOrder: true)
+        secondary.connect()
+        #expect(access(secondary.file("trial.plist"), F_OK) == 0)
+    }
+
     @Test("CFG-113: an app reads its files again only once its key sets could be written")
     func unwritableKeySets() throws {
         try secondary.trustKeySet()

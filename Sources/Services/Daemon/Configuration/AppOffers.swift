@@ -125,8 +125,10 @@ final class AppOffers {
             LogEvent(
                 .warning, "the app cannot judge what is applied", .text("app", "\(key.application)"),
                 .outside("detail", unjudged.text)), causedBy: key.application)
-        if isRepeated { return faults.couldNotJudge(key, pause: ConfigurationLimits.unjudgedPause) }
-        repeatReload(key, unwrittenSince: unjudged.unwrittenSince)
+        // Also before it is asked again: its connection may end without an answer to that.
+        faults.couldNotJudge(key, pause: ConfigurationLimits.unjudgedPause)
+        reloaded(key)
+        if !isRepeated { repeatReload(key, unwrittenSince: unjudged.unwrittenSince) }
     }
 
     /// Has the app's key sets written, and then the app read its files again; at the next tick if they cannot be
@@ -156,8 +158,8 @@ final class AppOffers {
         return UnjudgedAnswer(digest: unjudged.digest, text: unjudged.text)
     }
 
-    /// The app of a slot does not load what is applied, or does again: a trial ends (CFG-61), or its senders learn it
-    /// (CFG-114).
+    /// The app of a slot does not load what is applied, does again, or cannot judge: a trial ends (CFG-61), its senders
+    /// learn it (CFG-114), or the app's start is no attempt (CFG-113).
     private func reloaded(_ key: ConfigurationSlotKey) {
         context.scheduler.start { [self] in
             let transition = await outlets?.perform(key) { slot, _ in slot.reloaded() }
