@@ -183,6 +183,25 @@ import Testing
         #expect(access(secondary.file("trial.plist"), F_OK) == 0)
     }
 
+    @Test("CFG-61, CFG-113: the trial of an app that cannot judge does not pass with a verdict that is not stored")
+    func verdictThatIsNotStored() throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        try secondary.answer(0)
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+        let unjudged = UnjudgedOffer(of: envelope, because: "EIO").message
+        for number in 1...2 { try secondary.answer(number, unjudged) }
+        secondary.receive(try secondary.envelope(2))
+        try #require(secondary.host.offers.count == 4)
+        secondary.store.isFull = true
+        try secondary.answer(3)
+        secondary.store.isFull = false
+        secondary.scheduler.advance(by: .seconds(60))
+        #expect(access(secondary.file("trial.plist"), F_OK) == 0)
+    }
+
     @Test("CFG-113: an app reads its files again only once its key sets could be written")
     func unwritableKeySets() throws {
         try secondary.trustKeySet()

@@ -71,7 +71,7 @@ final class AppOffers {
     func hasAnsweredReload(_ key: ConfigurationSlotKey) -> Bool { faults.hasAnswered(key) }
 
     /// Whether the app of a slot has answered that it cannot judge what is applied (CFG-113).
-    func cannotJudge(_ key: ConfigurationSlotKey) -> Bool { faults.cannotJudge(key) }
+    func cannotJudge(_ slot: ConfigurationSlot) -> Bool { faults.cannotJudge(slot) }
 
     /// Running time since the last call: apps that could not judge what is applied are asked again (LIM-142).
     func timePassed(running: Duration) {
@@ -126,7 +126,7 @@ final class AppOffers {
                 .warning, "the app cannot judge what is applied", .text("app", "\(key.application)"),
                 .outside("detail", unjudged.text)), causedBy: key.application)
         // Also before it is asked again: its connection may end without an answer to that.
-        faults.couldNotJudge(key, pause: ConfigurationLimits.unjudgedPause)
+        faults.couldNotJudge(outlets?.slot(key), pause: ConfigurationLimits.unjudgedPause)
         reloaded(key)
         if !isRepeated { repeatReload(key, unwrittenSince: unjudged.unwrittenSince) }
     }
@@ -137,7 +137,8 @@ final class AppOffers {
         context.scheduler.start { [self] in
             let isWritten = await outlets?.rewriteKeySets(key, writes) ?? false
             guard context.isShown(key) else { return }
-            if isWritten { reload(key, isRepeated: true) } else { faults.couldNotJudge(key, pause: .zero) }
+            if isWritten { return reload(key, isRepeated: true) }
+            faults.couldNotJudge(outlets?.slot(key), pause: .zero)
         }
     }
 
@@ -214,8 +215,7 @@ final class AppOffers {
 
     private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
         guard let reply else { return .none }
-        // The app that answers may be another version than the one that did not load these bytes.
-        if reply.verdict == .applied { faults.forget(key.subject) }
+        if reply.verdict == .applied { faults.applied(reply.digest, in: key) }
         let now = context.reading.wall
         guard let transition = await outlets?.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
             return .notStored

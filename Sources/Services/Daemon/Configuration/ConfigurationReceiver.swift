@@ -106,7 +106,7 @@ final class ConfigurationReceiver {
         if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
         slot.note(
             offers.loadFault(of: slot), hasAnswered: offers.hasAnsweredReload(key),
-            cannotJudge: offers.cannotJudge(key))
+            cannotJudge: offers.cannotJudge(slot))
         let before = slot
         let transition = event(&slot, verification(of: key, in: next))
         next.keep(slot)
@@ -462,7 +462,7 @@ final class ConfigurationReceiver {
         }
         for key in state.slots.keys where key.application == app && key.role == role {
             // The next connection may have begun when the event has its turn, and has said none of this.
-            let (fault, cannotJudge) = (offers.loadFault(of: state[key]), offers.cannotJudge(key))
+            let (fault, cannotJudge) = (offers.loadFault(of: state[key]), offers.cannotJudge(state[key]))
             enqueue(key) { [self] slot, _ in
                 slot.note(fault, hasAnswered: false, cannotJudge: cannotJudge)
                 return slot.applicationDisconnected(ending, isBeingOffered: offers.isOpen(key))

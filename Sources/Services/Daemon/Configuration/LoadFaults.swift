@@ -6,13 +6,18 @@ import TandemSignedConfiguration
 
 /// The faults that apps have named when they read their files. Not stored.
 struct LoadFaults {
+    /// What an app cannot judge (CFG-113), and the time until it is asked again.
+    private struct Unjudged {
+        let digest: [UInt8]
+        var pause: Duration
+    }
+
     private var faults: [ConfigurationSlotKey: LoadFault] = [:]
     /// The slots whose apps have answered a reload since they registered. Kept here and not in the slots, because a
     /// commit that fails must not lose it.
     private var answered: Set<ConfigurationSlotKey> = []
-    /// The slots whose apps cannot judge what is applied (CFG-113), and the time until they are asked again. Kept until
-    /// such an app judges or registers: a trial must not pass with the end of its connection.
-    private var unjudged: [ConfigurationSlotKey: Duration] = [:]
+    /// Kept until the app judges or registers: a trial must not pass with the end of its connection.
+    private var unjudged: [ConfigurationSlotKey: Unjudged] = [:]
 
     /// The fault of what is applied in a slot; nil if its app has named none.
     func fault(of slot: ConfigurationSlot) -> LoadFault? { faults[slot.key]?.of(slot.shown) }
@@ -21,17 +26,30 @@ struct LoadFaults {
     func hasAnswered(_ key: ConfigurationSlotKey) -> Bool { answered.contains(key) }
 
     /// Whether the app of a slot has answered that it cannot judge what is applied.
-    func cannotJudge(_ key: ConfigurationSlotKey) -> Bool { unjudged[key] != nil }
+    func cannotJudge(_ slot: ConfigurationSlot) -> Bool {
+        unjudged[slot.key].map { $0.digest == slot.shown?.record.digest } ?? false
+    }
 
     /// The app of a slot cannot judge what is applied, and is asked again after this time.
-    mutating func couldNotJudge(_ key: ConfigurationSlotKey, pause: Duration) { unjudged[key] = pause }
+    mutating func couldNotJudge(_ slot: ConfigurationSlot?, pause: Duration) {
+        guard let slot, let digest = slot.shown?.record.digest else { return }
+        unjudged[slot.key] = Unjudged(digest: digest, pause: pause)
+    }
+
+    /// The app of a slot has applied these bytes, also if it is another version of the one that did not load them.
+    mutating func applied(_ digest: [UInt8], in key: ConfigurationSlotKey) {
+        if faults[key]?.digest == digest { faults[key] = nil }
+    }
 
     /// Running time since the last call; returns the slots whose apps are asked again now.
     mutating func due(after running: Duration) -> [ConfigurationSlotKey] {
-        unjudged = unjudged.mapValues { $0 - running }
-        let due = unjudged.filter { $0.value <= .zero }.map(\.key)
-        // An answer may never come.
-        for key in due { unjudged[key] = ConfigurationLimits.unjudgedPause }
+        var due: [ConfigurationSlotKey] = []
+        for (key, value) in unjudged {
+            let isDue = value.pause <= running
+            // An answer may never come.
+            unjudged[key]?.pause = isDue ? ConfigurationLimits.unjudgedPause : value.pause - running
+            if isDue { due.append(key) }
+        }
         return due
     }
 
