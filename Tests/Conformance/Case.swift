@@ -103,10 +103,10 @@ package final class Stage {
         return (primary, secondary)
     }
 
-    /// Lets time pass until it holds; a violation if it does not in time. Where people wait that is two minutes, and
-    /// twenty in a long run, unless the run's plan says another time.
-    /// - Parameter pauses: the time that the protocol itself takes for it. Patience begins after it, and after the
-    ///   pause before the next attempt to connect.
+    /// Lets time pass until `condition` holds, and throws a violation if it does not within `limit`. In real time the
+    /// limit is also at most the stage's patience (two minutes, in a long run twenty, or what the run says) plus the
+    /// longer of `pauses` and the rest of the pause of a dialler.
+    /// - Parameter pauses: the time that the protocol itself takes.
     func wait(
         _ text: @autoclosure () -> String, within limit: Duration = .seconds(300), pauses: Duration = .zero,
         until condition: () throws -> Bool
@@ -143,8 +143,8 @@ package final class Stage {
     }
 
     /// From now on a dialler may wait as long as SES-19 allows: its attempts may have failed until this moment. An app
-    /// that has lost its daemon dials likewise (SES-23), and the pauses before an item that its handler has lost
-    /// (DEL-11) are over meanwhile.
+    /// that has lost its daemon dials likewise (SES-23), and the pauses before the next attempt at an item (DEL-11) are
+    /// shorter.
     private func expectPause(after loss: Duration = .zero) { endOfPause = world.now + loss + Backoff.longest }
 
     /// How often a case does something.

@@ -1,5 +1,5 @@
-// A host app of a case without the public library, which hides some faults of its daemon: it drops a reply that comes
-// twice, never says an unknown word, and connects again when it is refused.
+// A host app that speaks frames without the public library. The library would hide some faults of a daemon: it drops a
+// second reply, never sends an unknown word, and connects again after a refusal.
 
 import TandemBase
 import TandemPropertyList
@@ -59,7 +59,7 @@ final class RawApp {
 
     func send(_ envelope: Envelope) throws { stream.send(try envelope.frame().bytes) }
 
-    /// Sends a frame whose envelope need not be one.
+    /// Sends a frame whose envelope need not be valid.
     func send(_ envelope: PropertyListDictionary) throws {
         stream.send(Bytes.frame(try PropertyListWriter.write(envelope)))
     }

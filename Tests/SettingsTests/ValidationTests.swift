@@ -36,7 +36,7 @@ import Testing
         #expect(text(few, isSecret: true) == "property: <redacted> is none of the choices", "one is the value")
     }
 
-    @Test("CTL-67: what a property allows is told in one line, and by the schema's keys")
+    @Test("CTL-69: what a property allows is told in one line, and by the schema's keys")
     func rulesAreNamed() {
         func declaration(
             _ type: SettingType, _ editor: SettingEditor, bounds: SettingBounds? = nil, pattern: String? = nil,

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test
-    func `CTL-39, CTL-40, SCH-12: an edit reaches a running app, and one that starts later, with the app's texts`()
+    func `CTL-39, CTL-40, CTL-69, SCH-12: an edit reaches a running app, and one started later, with the app's texts`()
         async throws
     {
         #expect(try await settings("list").status == 1)

@@ -60,7 +60,7 @@ def calls(prefix):
 
 
 class File:
-    """What is durable of one file, and what was asked for since."""
+    """One file: its durable bytes, and the changes that no sync has covered."""
 
     def __init__(self, content=b""):
         self.durable, self.pending, self.settled = bytearray(content), [], 0

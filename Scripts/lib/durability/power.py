@@ -112,9 +112,9 @@ class Recording:
                 items += self.check(submitted, contents, event.moment, survival, f"event {place} of {len(events)}")
             event.play()
         items += self.check(submitted, contents, time.time(), NOTHING, "the end")
-        told = ", ".join(f"{count} with {name} of it" for name, count in counts.items())
-        return (f"{len(points) + 1} power failures, before, in and after each of {len(syncs) // 2} syncs, and of what "
-                f"none had covered {told}; {items:,} acknowledged items looked for: all there, in order, whole")
+        told = ", ".join(f"{name} left in {count}" for name, count in counts.items())
+        return (f"{len(points) + 1} power failures around {len(syncs) // 2} syncs; changes that no sync covered: "
+                f"{told}; {items:,} acknowledged items: all there, in order, whole")
 
     def check(self, submitted, contents, moment, survival, where):
         daemon = Daemon(self.world, "image", self.daemon.role, *self.daemon.options)

@@ -38,7 +38,7 @@ class Submits(Mutant):
         yield without(frame, self.key) if frame["kind"] == "submit" else frame
 
 
-# What the sender's app is told.
+# Reports to the sender's app.
 
 
 class SubmissionSwallowed(Mutant):
@@ -176,7 +176,7 @@ class OutstandingEmpty(ToApp):
         return with_body(frame, items=None, more=None)
 
 
-# What ends an item early, and what goes first.
+# Early ends, and precedence.
 
 
 class CancelIgnored(Mutant):
@@ -249,7 +249,7 @@ class UrgentNeverPasses(Mutant):
         yield frame
 
 
-# What the receiver's app is given.
+# Deliveries to the receiver's app.
 
 
 class DeliveryTwice(Mutant):
@@ -356,7 +356,7 @@ class TopicForgotten(Submits):
     clause, judges, key = "SES-53", "SES-53: a topic's handler", "topic"
 
 
-# What a restart must not change.
+# Restarts.
 
 
 class RestartForgets(Mutant):

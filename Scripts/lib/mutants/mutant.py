@@ -1,5 +1,5 @@
-"""The form of a mutant: a daemon that keeps every clause save one. It is a correct daemon behind proxy.py, which gives
-the mutant each frame of its local socket on the way.
+"""The form of a mutant: a daemon that keeps every clause but one. It is a correct daemon behind proxy.py, which hands
+the mutant each frame on the way.
 """
 from frames import decode, encode
 
@@ -10,8 +10,8 @@ class Mutant:
     """A subclass says what it breaks in its docstring; `clause` is where Protocol forbids it, `judges` the cases of the
     conformance suite that must notice: those whose description contains the text.
 
-    Each wrapper process has one object for all of its connections. A frame is never changed in place: the proxy
-    forwards one that a mutant yields as it came in its very bytes.
+    Each proxy process has one object for all of its connections. A mutant MUST NOT change a frame in place: the proxy
+    forwards the original bytes of a frame that comes back as the same object.
     """
     clause, judges = "", ""
     side = PRIMARY

@@ -71,7 +71,9 @@ class Tally:
         return seen[number] == 1
 
     def told(self, wanted):
-        """Numbers that lack and that came again, where `wanted` has the count for each way and pair."""
+        """How many of the wanted numbers never came, how many came more than once, and a count of everything else.
+        `wanted` has the count for each way and pair.
+        """
         lost = sum(count - sum(map(bool, self.seen[key][:count])) for key, count in wanted.items())
         doubled = sum(number > 1 for seen in self.seen.values() for number in seen)
         beyond = sum(sum(map(bool, seen[wanted.get(key, 0):])) for key, seen in self.seen.items())
@@ -165,7 +167,7 @@ class Answerer(Connection):
 
 
 def ask(connections, answer):
-    """Until all has been answered and no second copy of an answer came behind the last, or nothing comes any more.
+    """Serves until each message is answered and no second answer follows for QUIET, or nothing comes for SILENCE.
     Sends its tally and when the last frame came."""
     tally, poll, last = Tally(), select.epoll(), time.monotonic()
     streams = {connection.stream.fileno(): connection for connection in connections if not connection.is_done}
@@ -183,7 +185,7 @@ def ask(connections, answer):
 
 
 def reply(connections, stop, answer):
-    """Until it is told to stop and nothing comes any more."""
+    """Serves until it is told to stop, and nothing comes for QUIET."""
     tally, poll, ends = Tally(), select.epoll(), False
     poll.register(stop.fileno(), select.EPOLLIN)
     streams = {connection.stream.fileno(): connection for connection in connections}
@@ -234,7 +236,7 @@ def exchange(world, pairs, count):
 
 
 def received(end, beside):
-    """What a process sends at its end."""
+    """The tally that a process sends when it ends."""
     while not end.poll(1):
         # It may have sent and ended since.
         require(beside.process.is_alive() or end.poll(), "a process that counts has failed")

@@ -132,7 +132,8 @@ extension WCSession {
     ///
     /// The daemon has on disk what it has accepted, and delivers it without this process. It need not have reached the
     /// other device: `session(_:didFinish:error:)` reports that, in the next process if this one is gone. Messages are
-    /// not waited for. The callback of a transfer that failed is queued when the wait ends.
+    /// not waited for. The callback of a transfer that failed is queued when the wait ends; a context has none, and its
+    /// failure is on standard error.
     ///
     /// After a lost daemon, what was not accepted is submitted again once an installed configuration has loaded
     /// (SES-70). Code that the load calls, such as an observer of the values, must not block on this wait: it would

@@ -23,8 +23,9 @@ final class AppOffers {
         let keySetsDiffer: (ConfigurationSlotKey) -> Bool
         /// How often the key sets of a slot's app were written or removed.
         let keySetWrites: (ConfigurationSlotKey) -> Int
-        /// Has the key sets of a slot's app written again (CFG-113): if they differ, and also over the same bytes if
-        /// they were written only so often. Returns whether the file is as it should be.
+        /// Writes the key sets of a slot's app again if they differ from the chain (CFG-113). With `unwrittenSince` it
+        /// also writes the same bytes, unless `keySetWrites` has another value by now. Returns whether the file is as
+        /// it should be.
         let rewriteKeySets: (ConfigurationSlotKey, _ unwrittenSince: Int?) async -> Bool
     }
 
@@ -33,9 +34,9 @@ final class AppOffers {
         let digest: [UInt8]
         /// For people.
         let text: String
-        /// The writes of the key sets up to the message, if the app says that it cannot read them. Only such an answer
-        /// has them written over the same bytes, and not if they were since: each write hides the answers to the
-        /// messages before it.
+        /// The value of `keySetWrites` when the message was sent, if the app itself answered `not-judged`; else nil.
+        /// The same bytes are written again only if it has not changed, because an answer to a message from before a
+        /// write counts as not judged.
         var unwrittenSince: Int?
     }
 
@@ -230,7 +231,7 @@ final class AppOffers {
     private func overdue(
         _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse
     ) async {
-        // Of an offer that a newer one has replaced nothing is expected any more.
+        // A newer offer has replaced this one, so no verdict on it is expected.
         guard outlets?.slot(key)?.staged?.record.digest == digest else { return }
         let fields: [LogField] = [.text("app", "\(key.application)"), .text("reason", reason)]
         let detail = lapse.reason.map { [LogField.outside("detail", $0)] } ?? []

@@ -552,7 +552,7 @@ final class ConfigurationReceiver {
     }
 
     /// Writes an app's key sets again if its file has others; returns whether the file is as it should be.
-    /// - Parameter writes: also over the same bytes if there were only so many writes; nil for never.
+    /// - Parameter writes: the value of `chainWrites` at which the same bytes are written, too; nil: never.
     private func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
         let isWritten = try? await committed.commit { [self] _ in
             (

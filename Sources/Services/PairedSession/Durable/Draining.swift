@@ -6,10 +6,10 @@ import TandemSession
 public import TandemWire
 
 extension PairedSession {
-    /// Waits until nothing that this process submitted before the call is left in it: this device's daemon has accepted
-    /// each user info, urgent item, context and file, or the item has failed (SES-89). It also waits until no
-    /// ``Transfer/cancel()`` that began before the call is pending (SES-84), or the daemon has refused the app for
-    /// good.
+    /// Waits until nothing that was submitted before the call over this session's connection is left in the process:
+    /// this device's daemon has accepted each user info, urgent item, context and file, or the item has failed
+    /// (SES-89). It also waits until no ``Transfer/cancel()`` that began before the call is pending (SES-84), or the
+    /// daemon has refused the app for good.
     ///
     /// A process may exit then: what was accepted is on this device's disk, and is delivered by the daemon
     /// (``AcknowledgementLevel/accepted``). It need not have reached the other device, which
@@ -18,8 +18,9 @@ extension PairedSession {
     /// Only a call that has begun counts. A call in another task may not have: await that task first. A call that
     /// returns when its item is accepted needs no wait; a file that was begun
     /// (``beginFileTransfer(_:metadata:options:)``) does. Messages do not count, and
-    /// ``deliver(_:topic:timeout:ifUnreachable:)`` counts only once it has queued its content. All sessions that share
-    /// a connection are drained together.
+    /// ``deliver(_:topic:timeout:ifUnreachable:)`` counts only once it has queued its content. Sessions from
+    /// `session(for:)` share a connection and are drained together; a session that was made by `init` is drained by
+    /// itself.
     ///
     /// After a lost daemon, what was not accepted is submitted again once an installed configuration has loaded
     /// (SES-70). Code that the load calls, such as an observer of the values, must not block on this wait: it would
