@@ -6,6 +6,7 @@ The environment's SUITE is the executable of the tests. Scripts/mutants starts i
 """
 import pathlib
 import sys
+import types
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "campaign"))
@@ -46,14 +47,7 @@ class Judgement:
         return [Case(Faithful.__name__, "changes nothing", self.faithful), *map(self.case, table.ALL)]
 
 
-class Room:
-    """What play.run takes for a module."""
-
-    def __init__(self, cases):
-        self.CASES = cases
-
-
 judgement = Judgement(sys.argv[2])
-code = play.run([Room(judgement.cases)], "mutant", sys.argv[1:])
+code = play.run([types.SimpleNamespace(CASES=judgement.cases)], "mutant", sys.argv[1:])
 print(f"{judgement.caught} of {judgement.played} mutants caught")
 sys.exit(code)

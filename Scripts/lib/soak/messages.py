@@ -250,7 +250,8 @@ def run(world):
     told, holds = [], True
     for name in ("arrived", "answered"):
         lost, doubled, strange = tallies[name].told(wanted)
-        told.append(f"{name}: {count - lost:,} once, {lost} lost, {doubled} doubled, {strange.total()} elsewhere")
+        told.append(f"{name}: {count - lost:,} of {count:,} there, {lost} lost, {doubled} doubled, "
+                    f"{strange.total()} elsewhere")
         if strange:
             told[-1] += f" ({', '.join(f'{number} {text}' for text, number in strange.most_common(5))})"
         holds = holds and not (lost or doubled or strange)

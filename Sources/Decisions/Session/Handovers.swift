@@ -1,6 +1,6 @@
-// Handovers of an app to its daemon (SES-89): the items that the daemon has neither accepted nor refused, and the
-// callers that wait until it has. A caller waits for what was begun before its call: an app that goes on submitting
-// does not prolong the wait.
+// Handovers of an app to its daemon (SES-89): items that the daemon has neither accepted nor refused, withdrawals that
+// are pending, and the callers that wait for both. A caller waits for what was begun before its call: an app that goes
+// on submitting does not prolong the wait.
 
 /// The open handovers of one session, and the waits for them, each with its caller's token.
 package struct Handovers<Token> {
@@ -20,7 +20,7 @@ package struct Handovers<Token> {
 
     package init() {}
 
-    /// A submission to the daemon begins.
+    /// A submission or a withdrawal begins.
     /// - Returns: its number, for ``ended(_:)``.
     package mutating func begin() -> UInt64 {
         last += 1
@@ -28,8 +28,8 @@ package struct Handovers<Token> {
         return last
     }
 
-    /// The daemon has accepted the item, or the submission has failed. A second call for the same number changes
-    /// nothing.
+    /// The daemon has accepted the item, the submission has failed, or the withdrawal is no longer pending. A second
+    /// call for the same number changes nothing.
     /// - Returns: the tokens of the waits that end with it, in the order of their calls.
     package mutating func ended(_ number: UInt64) -> [Token] {
         guard open.remove(number) != nil else { return [] }

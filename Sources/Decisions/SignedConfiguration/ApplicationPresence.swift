@@ -1,6 +1,6 @@
 // Presence of the app that a configuration is for: whether it is connected, takes offers and loads what is applied
 // (CFG-42), how long it has lived with the configuration on trial (CFG-61), and the library's account of its starts
-// (CFG-65).
+// (CFG-65). It also paces offers that the app cannot judge (CFG-113) and reports about loading (CFG-114).
 
 /// The app of a slot, as far as the slot knows it.
 struct ApplicationPresence: Sendable, Equatable {
@@ -52,8 +52,8 @@ struct ApplicationPresence: Sendable, Equatable {
     /// The registration counts as an attempt of the trial.
     mutating func startCounted() { hasCountedStart = true }
 
-    /// Whether the attempt of the app's last registration is to be taken back; at most once.
-    mutating func takesBackStart() -> Bool {
+    /// Clears the note that the last registration counts as an attempt; returns whether there was one.
+    mutating func takeCountedStart() -> Bool {
         defer { hasCountedStart = false }
         return hasCountedStart
     }

@@ -113,7 +113,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         var transition = ApplyTransition()
         if app.cannotJudge {
             // The app has not run with what is on trial: its start is no attempt (CFG-113).
-            guard app.takesBackStart() else { return transition }
+            guard app.takeCountedStart() else { return transition }
             trial?.uncount()
             transition.add(.trial(trial))
         } else if !endRefusedTrial(&transition) {

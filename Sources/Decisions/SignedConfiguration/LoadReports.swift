@@ -5,36 +5,7 @@
 package import TandemPropertyList
 import TandemWire
 
-/// The fault of an applied configuration that its app does not load, as the reply to a reload names it (CFG-42).
-package struct LoadFault: Sendable {
-    package let digest: [UInt8]
-    package let rejection: Rejection
-    /// The app's words, cut to what a report has room for.
-    private let detail: String
-
-    /// - Returns: nil if the reply names no fault.
-    package init?(_ reply: OfferReply) {
-        guard case .rejected(let rejection) = reply.verdict else { return nil }
-        digest = reply.digest
-        self.rejection = rejection
-        detail = ReportFacts.cut(reply.text ?? "")
-    }
-
-    /// The fault, if it is about this configuration.
-    package func of(_ shown: ActiveConfiguration?) -> Self? { digest == shown?.record.digest ? self : nil }
-
-    /// The words for people.
-    var text: String { "the app does not load it [\(rejection)]" + (detail.isEmpty ? "" : ": \(detail)") }
-}
-
-extension LoadFault: Equatable {
-    /// The words are for people, and may be others each time.
-    package static func == (left: Self, right: Self) -> Bool {
-        left.digest == right.digest && left.rejection == right.rejection
-    }
-}
-
-/// The deliveries that are told whether the app loads what they brought, and what they were told last: a row.
+/// A store row: the deliveries that get reports on loading (CFG-114), and the last report that they got.
 package struct LoadReports: Sendable, Equatable {
     /// The news that the deliveries have.
     private enum Known: Sendable, Equatable {
@@ -65,7 +36,7 @@ package struct LoadReports: Sendable, Equatable {
     /// The deliveries, if they brought these bytes.
     func deliveries(of digest: [UInt8]) -> ConfigurationDeliveries? { digest == self.digest ? deliveries : nil }
 
-    /// Whether an app that loads what they brought is news to some of the deliveries.
+    /// Whether a report that the app loads the configuration would tell some delivery something new.
     package var mayNeedReport: Bool { known != .loads }
 
     /// Notes what the deliveries are told next; returns whether it is new to them.

@@ -247,13 +247,13 @@ import Testing
         let refusal = Self.refusal(of: next).message
         #expect(ReloadReply(refusal, applied: before.shown?.record.digest) == nil)
         let refused = try #require(ReloadReply(refusal, applied: after.shown?.record.digest))
-        var faults = LoadFaults()
-        #expect(faults.take(refused, of: after) != nil)
-        #expect(faults.take(refused, of: after) == nil, "the log has it once")
-        #expect(faults.fault(of: after)?.rejection == .schema && faults.fault(of: before) == nil)
+        var answers = ReloadAnswers()
+        #expect(answers.take(refused, of: after) != nil)
+        #expect(answers.take(refused, of: after) == nil, "the log has it once")
+        #expect(answers.fault(of: after)?.rejection == .schema && answers.fault(of: before) == nil)
         let loads = try #require(ReloadReply(["tandem.verdict": "applied"], applied: nil))
-        #expect(faults.take(loads, of: after) == nil)
-        #expect(faults.fault(of: after) == nil, "an app that loads it has no fault")
+        #expect(answers.take(loads, of: after) == nil)
+        #expect(answers.fault(of: after) == nil, "an app that loads it has no fault")
     }
 
     @Test("CFG-42, CFG-43: an answer to a reload of another form says nothing of what is applied")

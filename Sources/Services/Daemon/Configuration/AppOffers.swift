@@ -1,6 +1,6 @@
 // Offers to the apps of this device (CFG-40 to CFG-43): sends them, counts those that have not ended, and reads the
-// replies and the load faults. A reply is an event of its slot. The slot decides what follows from it, and the receiver
-// makes that durable.
+// replies to them and to reloads. A reply is an event of its slot. The slot decides what follows from it, and the
+// receiver makes that durable.
 
 import TandemBase
 import TandemCrypto
@@ -53,7 +53,7 @@ final class AppOffers {
     var outlets: Outlets?
     /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
     private var open: [ConfigurationSlotKey: Int] = [:]
-    private var faults = LoadFaults()
+    private var answers = ReloadAnswers()
 
     init(_ context: ConfigurationContext, _ observers: VerdictObservers) {
         self.context = context
@@ -66,26 +66,26 @@ final class AppOffers {
     func isOpen(_ key: ConfigurationSlotKey) -> Bool { open[key] != nil }
 
     /// The fault of what is applied in a slot, as its app has named it; nil if it has named none.
-    func loadFault(of slot: ConfigurationSlot) -> LoadFault? { faults.fault(of: slot) }
+    func loadFault(of slot: ConfigurationSlot) -> LoadFault? { answers.fault(of: slot) }
 
     /// Whether the app of a slot has answered a reload on its present connection.
-    func hasAnsweredReload(_ key: ConfigurationSlotKey) -> Bool { faults.hasAnswered(key) }
+    func hasAnsweredReload(_ key: ConfigurationSlotKey) -> Bool { answers.hasAnswered(key) }
 
     /// Whether the app of a slot has answered that it cannot judge what is applied (CFG-113).
-    func cannotJudge(_ slot: ConfigurationSlot) -> Bool { faults.cannotJudge(slot) }
+    func cannotJudge(_ slot: ConfigurationSlot) -> Bool { answers.cannotJudge(slot) }
 
     /// Running time since the last call: apps that could not judge what is applied are asked again (LIM-142).
     func timePassed(running: Duration) {
-        for key in faults.due(after: running) where outlets?.slot(key)?.isApplicationConnected == true {
+        for key in answers.due(after: running) where outlets?.slot(key)?.isApplicationConnected == true {
             repeatReload(key, unwrittenSince: outlets?.keySetWrites(key))
         }
     }
 
     /// The app's receiving connection is gone.
-    func disconnected(_ subject: KeySubject) { faults.disconnected(subject) }
+    func disconnected(_ subject: KeySubject) { answers.disconnected(subject) }
 
     /// The app's receiving connection has registered.
-    func registered(_ subject: KeySubject) { faults.forget(subject) }
+    func registered(_ subject: KeySubject) { answers.forget(subject) }
 
     // MARK: messages
 
@@ -116,8 +116,8 @@ final class AppOffers {
                 return couldNotJudge(key, unjudged, isRepeated)
             }
             guard let reply = outcome.reloadReply(about: slot.shown?.record.digest) else { return }
-            if let line = faults.take(reply, of: slot) { context.log(line, causedBy: key.application) }
-            if faults.fault(of: slot) != nil || slot.loadReports?.mayNeedReport == true { reloaded(key) }
+            if let line = answers.take(reply, of: slot) { context.log(line, causedBy: key.application) }
+            if answers.fault(of: slot) != nil || slot.loadReports?.mayNeedReport == true { reloaded(key) }
         }
     }
 
@@ -127,7 +127,7 @@ final class AppOffers {
                 .warning, "the app cannot judge what is applied", .text("app", "\(key.application)"),
                 .outside("detail", unjudged.text)), causedBy: key.application)
         // Also before it is asked again: its connection may end without an answer to that.
-        faults.couldNotJudge(outlets?.slot(key), pause: ConfigurationLimits.unjudgedPause)
+        answers.couldNotJudge(outlets?.slot(key), pause: ConfigurationLimits.unjudgedPause)
         reloaded(key)
         if !isRepeated { repeatReload(key, unwrittenSince: unjudged.unwrittenSince) }
     }
@@ -139,7 +139,7 @@ final class AppOffers {
             let isWritten = await outlets?.rewriteKeySets(key, writes) ?? false
             guard context.isShown(key) else { return }
             if isWritten { return reload(key, isRepeated: true) }
-            faults.couldNotJudge(outlets?.slot(key), pause: .zero)
+            answers.couldNotJudge(outlets?.slot(key), pause: .zero)
         }
     }
 
@@ -216,7 +216,7 @@ final class AppOffers {
 
     private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
         guard let reply else { return .none }
-        if reply.verdict == .applied { faults.applied(reply.digest, in: key) }
+        if reply.verdict == .applied { answers.applied(reply.digest, in: key) }
         let now = context.reading.wall
         guard let transition = await outlets?.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
             return .notStored

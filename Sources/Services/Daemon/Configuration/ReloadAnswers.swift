@@ -1,12 +1,13 @@
-// Faults of applied configurations that their apps do not load (CFG-42), because another version of the app has a
-// narrower schema or another anchor. The log and the status show the fault.
+// Answers of this device's apps to reloads (CFG-42): the fault that an app has named, whether it has answered, and
+// whether it cannot judge what is applied (CFG-113). Not stored: an app is asked again when it registers.
 
 import TandemBase
 import TandemSignedConfiguration
 
-/// The faults that apps have named when they read their files. Not stored.
-struct LoadFaults {
-    /// What an app cannot judge (CFG-113), and the time until it is asked again.
+/// The last answers of the apps, by slot. An app names a fault if this version of it has a narrower schema or another
+/// anchor than the one that took the configuration.
+struct ReloadAnswers {
+    /// A configuration that its app cannot judge (CFG-113), and the time until the app is asked again.
     private struct Unjudged {
         let digest: [UInt8]
         var pause: Duration

@@ -1,0 +1,31 @@
+// Fault of an applied configuration that its app does not load (CFG-42), for the status and the reports on loading
+// (CFG-114).
+
+/// The fault of an applied configuration that its app does not load, as the reply to a reload names it (CFG-42).
+package struct LoadFault: Sendable {
+    package let digest: [UInt8]
+    package let rejection: Rejection
+    /// The app's words, cut to what a report has room for.
+    private let detail: String
+
+    /// - Returns: nil if the reply names no fault.
+    package init?(_ reply: OfferReply) {
+        guard case .rejected(let rejection) = reply.verdict else { return nil }
+        digest = reply.digest
+        self.rejection = rejection
+        detail = ReportFacts.cut(reply.text ?? "")
+    }
+
+    /// The fault, if it is about this configuration.
+    package func of(_ shown: ActiveConfiguration?) -> Self? { digest == shown?.record.digest ? self : nil }
+
+    /// The words for people.
+    var text: String { "the app does not load it [\(rejection)]" + (detail.isEmpty ? "" : ": \(detail)") }
+}
+
+extension LoadFault: Equatable {
+    /// The words are for people, and may be others each time.
+    package static func == (left: Self, right: Self) -> Bool {
+        left.digest == right.digest && left.rejection == right.rejection
+    }
+}
