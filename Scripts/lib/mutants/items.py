@@ -377,7 +377,7 @@ class RestartForgets(Mutant):
 
 class RestartRepeats(Mutant):
     """delivers an item once more after a restart, although it was handled"""
-    clause, judges, side = "DEL-7", "DEL-1: the secondary 0's daemon may be killed", SECONDARY
+    clause, judges, side = "DEL-7", "DEL-1: items that wait while the secondary 0's daemon", SECONDARY
 
     def __init__(self, place):
         super().__init__(place)

@@ -125,7 +125,12 @@ enum LossCases {
             try stage.restart(place, stage.world.abilities.contains(.kill) ? .killed : .orderly)
             try stage.app(at: .secondary(0)).handle()
             try stage.wait("the ends are told") { items.allSatisfy { primary.endings[$0.id] == [.handled] } }
-            try stage.checkFlow(0..<5, at: .secondary(0))
+            // Nothing that was handled comes again with what follows.
+            try stage.restart(place, .orderly)
+            try stage.wait("the app has its daemon") { primary.session.activationState == .activated }
+            let later = try stage.submit(5..<10, from: primary)
+            try stage.wait("the later ends are told") { later.allSatisfy { primary.endings[$0.id] == [.handled] } }
+            try stage.checkFlow(0..<10, at: .secondary(0))
         }
     }
 
