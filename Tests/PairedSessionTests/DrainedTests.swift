@@ -247,33 +247,30 @@ struct DrainedTests {
     // MARK: by Apple's names
 
     /// Turns the session's thread until a call of `drained` on another one has returned.
-    private func turn(until results: Collector<Bool>) {
-        for _ in 0..<10_000 where results.all.isEmpty {
-            app.scheduler.run()
-            Thread.sleep(forTimeInterval: 0.001)
-        }
+    private func turn(until results: Collector<Bool>) async {
+        await app.scheduler.run(atMost: 10_000_000) { !results.all.isEmpty }
     }
 
     @Test("SES-89: a WCSession's drained keeps its thread until the daemon has accepted, in a delegate's method too")
-    func blocking() throws {
+    func blocking() async throws {
         let (session, results) = (WCSession(over: app.session), Collector<Bool>())
         let (id, _) = app.submit()
         session.callbacks.async { results.add(session.drained(timeout: 600)) }
         for _ in 0..<100 { app.scheduler.run() }
         #expect(results.all.isEmpty)
         accept(id, on: .userInfo)
-        turn(until: results)
+        await turn(until: results)
         #expect(results.all == [true])
     }
 
     @Test("SES-89: a WCSession's drained is false when the time is over, also one that is none")
-    func timeIsOver() throws {
+    func timeIsOver() async throws {
         let session = WCSession(over: app.session)
         _ = app.submit()
         for timeout in [0, -1, TimeInterval.nan] {
             let results = Collector<Bool>()
             session.callbacks.async { results.add(session.drained(timeout: timeout)) }
-            turn(until: results)
+            await turn(until: results)
             #expect(results.all == [false])
         }
     }
