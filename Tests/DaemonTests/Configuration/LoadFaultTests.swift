@@ -148,14 +148,20 @@ import Testing
         #expect(secondary.status?["version"] == 2)
     }
 
-    @Test("CFG-61, CFG-113, LIM-142: a trial lasts while the app cannot judge what is on trial, and it is asked again")
-    func trialWithoutJudgement() throws {
+    /// A configuration is on trial, and the app has registered again: it is asked to read its files (message 1).
+    private func beginTrial() throws -> [UInt8] {
         secondary.connect()
         let envelope = try secondary.envelope(1)
         secondary.receive(envelope)
         try secondary.answer(0)
         secondary.disconnect()
         secondary.connect(Self.naming)
+        return envelope
+    }
+
+    @Test("CFG-61, CFG-113, LIM-142: a trial lasts while the app cannot judge what is on trial, and it is asked again")
+    func trialWithoutJudgement() throws {
+        let envelope = try beginTrial()
         let unjudged = UnjudgedOffer(of: envelope, because: "EIO").message
         for number in 1...2 { try secondary.answer(number, unjudged) }
         secondary.scheduler.advance(by: .seconds(60))
@@ -170,12 +176,7 @@ import Testing
 
     @Test("CFG-61, CFG-113: a trial does not pass with the end of an app that could not judge and was asked again")
     func endBeforeTheSecondReload() throws {
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        secondary.receive(envelope)
-        try secondary.answer(0)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try beginTrial()
         try secondary.answer(1, UnjudgedOffer(of: envelope, because: "EIO").message)
         try #require(secondary.host.offers.count == 3)
         secondary.disconnect(inOrder: true)
@@ -185,12 +186,7 @@ import Testing
 
     @Test("CFG-61, CFG-113: the trial of an app that cannot judge does not pass with a verdict that is not stored")
     func verdictThatIsNotStored() throws {
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        secondary.receive(envelope)
-        try secondary.answer(0)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try beginTrial()
         let unjudged = UnjudgedOffer(of: envelope, because: "EIO").message
         for number in 1...2 { try secondary.answer(number, unjudged) }
         secondary.receive(try secondary.envelope(2))
