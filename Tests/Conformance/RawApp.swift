@@ -51,9 +51,21 @@ final class RawApp {
     /// Whether a `state` or `registered` has said that the counterpart of the only pairing takes messages now.
     var isReachable: Bool {
         get throws {
-            let told = try envelopes.last { $0.kind == .registered || $0.kind == .state }
-            let pairing = try told?.dictionaryBody()["pairings"]?.arrayValue?.first?.dictionaryValue
+            let pairing = try situation["pairings"]?.arrayValue?.first?.dictionaryValue
             return pairing?["level"] == .string("immediate")
+        }
+    }
+
+    /// The active pairing, by the last `state` or `registered`; nil if there is none.
+    var activePairing: UniqueIdentifier? {
+        get throws { try situation["active"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) } }
+    }
+
+    /// The body of the last `state` or `registered`.
+    private var situation: PropertyListDictionary {
+        get throws {
+            let told = try envelopes.last { $0.kind == .registered || $0.kind == .state }
+            return try told?.dictionaryBody() ?? [:]
         }
     }
 
@@ -63,6 +75,9 @@ final class RawApp {
     func send(_ envelope: PropertyListDictionary) throws {
         stream.send(Bytes.frame(try PropertyListWriter.write(envelope)))
     }
+
+    /// Sends bytes that need not be a frame.
+    func send(bytes: [UInt8]) { stream.send(bytes) }
 
     func close() { stream.close(.closedHere) }
 }
