@@ -28,6 +28,10 @@ class Mutant:
         """The frames that go to the daemon instead of this one of the app."""
         yield frame
 
+    def beyond(self, header):
+        """The bytes that go to the daemon instead of a header whose length no frame may have (FRM-2)."""
+        return header
+
     @classmethod
     def title(cls):
         return cls.__name__

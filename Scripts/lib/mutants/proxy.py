@@ -23,7 +23,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "campaign"))
 
 # Before the others: it says where the modules of the system tests are.
 import daemons  # noqa: E402, F401
-from frames import decode, frame as framed  # noqa: E402
+from frames import FRAME_LIMIT, decode, frame as framed  # noqa: E402
 import mutant  # noqa: E402
 import table  # noqa: E402
 
@@ -49,14 +49,21 @@ class Line:
 
     async def run(self):
         await asyncio.gather(
-            self.pump(self.app_reader, self.daemon_writer, self.chosen.to_daemon),
+            self.pump(self.app_reader, self.daemon_writer, self.chosen.to_daemon, self.chosen.beyond),
             self.pump(self.daemon_reader, self.app_writer, self.chosen.to_app))
 
-    async def pump(self, reader, writer, changed):
+    async def pump(self, reader, writer, changed, beyond=bytes):
         try:
             while True:
                 header = await reader.readexactly(4)
-                payload = await reader.readexactly(*struct.unpack(">I", header))
+                (length,) = struct.unpack(">I", header)
+                if not 1 <= length <= FRAME_LIMIT:
+                    # No frame follows it. The other end refuses it, and is to be heard until it closes.
+                    writer.write(beyond(header))
+                    while data := await reader.read(FRAME_LIMIT):
+                        writer.write(data)
+                    return
+                payload = await reader.readexactly(length)
                 envelope = decode(payload)
                 for each in changed(envelope, self):
                     writer.write(header + payload if each is envelope else framed(**each))
@@ -74,6 +81,10 @@ class Line:
 
     def to_daemon(self, frame):
         self.daemon_writer.write(framed(**frame))
+
+    def end(self):
+        """Closes the app's connection, once what was sent to it has left."""
+        self.app_writer.close()
 
     def later(self, seconds, action):
         asyncio.get_running_loop().call_later(seconds, action)

@@ -2,7 +2,9 @@
 import contexts
 import files
 import items
+import lengths
 import messages
 import sessions
 
-ALL = tuple(mutant for subject in (messages, sessions, items, contexts, files) for mutant in subject.MUTANTS)
+SUBJECTS = (messages, sessions, lengths, items, contexts, files)
+ALL = tuple(mutant for subject in SUBJECTS for mutant in subject.MUTANTS)
