@@ -1,5 +1,5 @@
 """Mutants of messages: lost, repeated, out of order, to another app, and answered by something else."""
-from mutant import SECONDARY, Detours, Every, Held, Mutant, body_of, without
+from mutant import SECONDARY, Detours, Every, Held, Mutant, body_of, with_body, without
 
 MESSAGES = ("message", "messageData")
 ANSWERED = "SES-9: a message is answered"
@@ -166,6 +166,67 @@ class FailureSwallowed(Mutant):
             yield frame
 
 
+class Retries(Mutant):
+    """A mutant of what failures say of a retry."""
+    clause, retry = "SES-90", None
+
+    def to_app(self, frame, line):
+        yield with_body(frame, retry=self.retry) if frame["kind"] == "failure" and "body" in frame else frame
+
+
+class RetryDenied(Retries):
+    """says of each failure that no retry cures it"""
+    judges, retry = "SES-90: a message without a way", False
+
+
+class RetryPromised(Retries):
+    """says of each failure that a retry may cure it"""
+    judges, retry = "SES-90: a failure that no retry", True
+
+
+class RetryUntold(Retries):
+    """says of no failure whether a retry may cure it"""
+    judges = "SES-90: a request whose counterpart"
+
+
+class ExcessSwallowed(Mutant):
+    """says nothing of a request that is one too many"""
+    clause, judges = "LIM-7", "LIM-7: one open request"
+
+    def to_app(self, frame, line):
+        if frame["kind"] != "failure" or frame.get("name") != "too-many-requests":
+            yield frame
+
+
+class ExcessForEver(Mutant):
+    """takes no further request after one that was one too many"""
+    clause, judges = "LIM-7", "LIM-7: one open request"
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.failure = None
+
+    def to_app(self, frame, line):
+        if frame["kind"] == "failure" and frame.get("name") == "too-many-requests":
+            self.failure = frame
+        yield frame
+
+    def to_daemon(self, frame, line):
+        if self.failure and frame["kind"] in MESSAGES:
+            line.to_app(self.failure | {"id": frame["id"]})
+        else:
+            yield frame
+
+
+class FailureFactsLost(Mutant):
+    """loses what the failure of a counterpart's app says"""
+    clause, judges = "FRM-12", "FRM-12: a failure of"
+
+    def to_app(self, frame, line):
+        is_meant = is_failure_of_message(frame) and "body" in frame
+        yield with_body(frame, actual=None, limit=None, retry=None) if is_meant else frame
+
+
 class MessageMisrouted(Mutant):
     """sends a message to another device than its app has said"""
     clause, judges = "SES-8", "SES-8: a message to one device"
@@ -217,5 +278,6 @@ MUTANTS = (
     ReplyDropped, MessageTwice, MessagesSwapped, RepliesCrossed, ReplyTwice, DuplicateDropped,
     ReplyElsewhere, DataFlipped, DataTruncated,
     UnhandledUnreachable, DroppedUndelivered, FailureNameless, FailureWithoutSubject, FailureSwallowed,
+    RetryDenied, RetryPromised, RetryUntold, ExcessSwallowed, ExcessForEver, FailureFactsLost,
     MessageMisrouted, BroadcastShort, BroadcastSilent, PingUnanswered,
 )

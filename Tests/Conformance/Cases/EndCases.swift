@@ -150,6 +150,7 @@ enum EndCases {
         let over = primary.submit(-5)
         try stage.wait("an answer") { over.acceptance != nil }
         try demand(over.error?.code == .genericError && over.error?.name == "queue-full", "\(over.error as Any)")
+        try demand(over.error?.isRetryable == true, "it may be tried again (SES-90)")
         stage.relink()
         try stage.wait("all are given", within: .seconds(3600)) { secondary.items.count == Limits.queuedItems }
         try stage.checkFlow(0..<Limits.queuedItems, at: .secondary(0))

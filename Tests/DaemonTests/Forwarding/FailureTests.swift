@@ -192,7 +192,7 @@ import Testing
         #expect(hasStopped)
     }
 
-    @Test func `SES-27: every failure of the relay has a code, a name and a text`() {
+    @Test func `SES-27, SES-90: each failure of the relay has code, name and text, and says if it may be retried`() {
         let failures: [RelayFailure] = [
             .notPaired, .notInstalled(on: .primary), .notInstalled(on: .secondary), .notReachable(.noLink),
             .tooLarge(actual: 2, limit: 1), .replyTooLarge(actual: 2, limit: 1), .duplicateIdentifier,
@@ -203,5 +203,7 @@ import Testing
             errors.map(\.code.rawValue)
                 == [7005, 7018, 7006, 7007, 7009, 7011, 7008, 7001, 7014, 7014, 7011, 7014, 7011])
         #expect(errors.allSatisfy { $0.name?.isEmpty == false && !$0.reason.isEmpty })
+        let retried = errors.filter(\.isRetryable).map(\.name)
+        #expect(retried == ["no-link", "too-many-requests", "slow-consumer", "counterpart-disconnected"])
     }
 }
