@@ -50,7 +50,7 @@ package struct Case: Sendable, CustomStringConvertible {
     /// All of them.
     package static let all =
         MessageCases.all + BroadcastCases.all + UserInfoCases.all + EndCases.all + ContextCases.all + FileCases.all
-        + LossCases.all + FrameCases.all + LengthCases.all + RetryCases.all
+        + LossCases.all + FrameCases.all + LengthCases.all + RetryCases.all + LaterCases.all
 }
 
 /// A world and what a case has set up there.

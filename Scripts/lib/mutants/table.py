@@ -2,9 +2,10 @@
 import contexts
 import files
 import items
+import later
 import lengths
 import messages
 import sessions
 
-SUBJECTS = (messages, sessions, lengths, items, contexts, files)
+SUBJECTS = (messages, sessions, lengths, items, later, contexts, files)
 ALL = tuple(mutant for subject in SUBJECTS for mutant in subject.MUTANTS)
