@@ -9,12 +9,16 @@ import TandemWire
 
 /// A device below a secondary, for one app.
 package struct FarSecondary: Sendable, Equatable {
-    /// The pairing of the secondary with this primary, through which everything goes.
-    package let carrier: UniqueIdentifier
-    /// The word of the last carrier of the chain.
-    package let facts: CarrierStatement.Secondary
-    /// The pairings from this device to that carrier.
+    /// The pairings from this device to the carrier that names it: at least one.
     let path: [UniqueIdentifier]
+    /// The word of that carrier.
+    package let facts: CarrierStatement.Secondary
+
+    /// The pairing of the secondary with this primary, through which everything goes.
+    package var carrier: UniqueIdentifier { path[0] }
+
+    /// Its index among all that this device's carriers state.
+    var mark: [UInt8] { SHA256.digest((path + [facts.pairing]).flatMap(\.bytes)) }
 }
 
 /// The far secondaries of one device.
@@ -198,10 +202,8 @@ package struct FarSecondaries: Sendable {
         var chosen: Set<[UInt8]> = []
         for first in named where all[first.facts.pairing]?.first == first {
             let pairing = first.facts.pairing
-            guard let one = choice(of: all[pairing] ?? [], at: pairing, behind: carrier, before[pairing], &transition),
-                one.facts.installed
-            else { continue }
-            enter(one, about: app, behind: carrier, &transition)
+            guard let one = choice(of: all[pairing] ?? [], after: before, &transition) else { continue }
+            enter(one, about: app, &transition)
             chosen.insert(one.mark)
             transition.present.append(pairing)
         }
@@ -215,12 +217,10 @@ package struct FarSecondaries: Sendable {
     }
 
     private mutating func enter(
-        _ word: StatementTree.Named, about app: ApplicationIdentifier, behind carrier: UniqueIdentifier,
-        _ transition: inout FarTransition
+        _ word: FarSecondary, about app: ApplicationIdentifier, _ transition: inout FarTransition
     ) {
-        let pairing = word.facts.pairing
-        known[pairing, default: [:]][app] = FarSecondary(carrier: carrier, facts: word.facts, path: word.path)
-        setGone(nil, pairing, through: word.path, &transition)
+        known[word.facts.pairing, default: [:]][app] = word
+        setGone(nil, word.facts.pairing, through: word.path, &transition)
     }
 
     /// Chooses for pairings for which no word counts now: another carrier has perhaps named them all the time, and was
@@ -230,55 +230,41 @@ package struct FarSecondaries: Sendable {
     ///   for all.
     private mutating func chooseAgain(for freed: [UniqueIdentifier: FarSecondary]?, _ transition: inout FarTransition) {
         guard freed?.isEmpty != true else { return }
-        for candidate in candidates(for: freed) {
-            let pairing = candidate.pairing
+        for (app, words) in candidates(for: freed) {
             // None of them is contested for a carrier's fault now.
             var unused = FarTransition()
-            guard
-                let one = choice(
-                    of: candidate.words, at: pairing, behind: candidate.carrier, freed?[pairing], &unused),
-                one.facts.installed
-            else { continue }
-            enter(one, about: candidate.app, behind: candidate.carrier, &transition)
-            transition.chosenAgain[candidate.app, default: []].append(pairing)
-            guard var accepted = branches[candidate.carrier]?.accepted[candidate.app] else { continue }
+            guard let one = choice(of: words, after: freed ?? [:], &unused) else { continue }
+            enter(one, about: app, &transition)
+            transition.chosenAgain[app, default: []].append(one.facts.pairing)
+            guard var accepted = branches[one.carrier]?.accepted[app] else { continue }
             accepted.chosen.insert(one.mark)
-            branches[candidate.carrier]?.accepted[candidate.app] = accepted
-            let change = FarChange.statement(candidate.carrier, candidate.app, accepted)
+            branches[one.carrier]?.accepted[app] = accepted
+            let change = FarChange.statement(one.carrier, app, accepted)
             transition.changes.removeAll { $0.isReplaced(by: change) }
             transition.changes.append(change)
         }
     }
 
-    /// The words of one accepted statement on a pairing.
-    private struct Candidate {
-        let carrier: UniqueIdentifier
-        let app: ApplicationIdentifier
-        let pairing: UniqueIdentifier
-        /// Those with fewer carriers above them come first.
-        let words: [StatementTree.Named]
-
-        /// The nearest first, and then always in the same order.
-        static func isBefore(_ one: Candidate, _ other: Candidate) -> Bool {
-            let (near, far) = (one.words.first?.path.count ?? 0, other.words.first?.path.count ?? 0)
-            return (near, one.carrier, one.app, one.pairing) < (far, other.carrier, other.app, other.pairing)
-        }
-    }
-
-    private func candidates(for freed: [UniqueIdentifier: FarSecondary]?) -> [Candidate] {
-        var found: [Candidate] = []
-        for (carrier, branch) in branches {
+    /// The words of each accepted statement on each pairing, at least one: the nearest first, and then always in the
+    /// same order.
+    private func candidates(
+        for freed: [UniqueIdentifier: FarSecondary]?
+    ) -> [(app: ApplicationIdentifier, words: [FarSecondary])] {
+        var found: [(app: ApplicationIdentifier, words: [FarSecondary])] = []
+        for branch in branches.values {
             for (app, accepted) in branch.accepted where freed?.keys.contains(where: accepted.named.contains) != false {
                 let words = accepted.tree.secondaries.filter { word in
                     let pairing = word.facts.pairing
                     return known[pairing] == nil && (freed.map { $0[pairing] != nil } ?? true)
                 }
-                found += Dictionary(grouping: words, by: \.facts.pairing).map { pairing, words in
-                    Candidate(carrier: carrier, app: app, pairing: pairing, words: words)
-                }
+                found += Dictionary(grouping: words, by: \.facts.pairing).values.map { (app: app, words: $0) }
             }
         }
-        return found.sorted(by: Candidate.isBefore)
+        return found.sorted { left, right in
+            let (one, other) = (left.words[0], right.words[0])
+            return (one.path.count, one.carrier, left.app, one.facts.pairing)
+                < (other.path.count, other.carrier, right.app, other.facts.pairing)
+        }
     }
 
     private mutating func setGone(
@@ -293,20 +279,22 @@ package struct FarSecondaries: Sendable {
     }
 
     /// The word on a pairing that counts, of those in one statement: that of the carrier whose word counted before, or
-    /// else the one nearest to this device.
+    /// else the one nearest to this device; nil if that one does not have the app.
     private func choice(
-        of words: [StatementTree.Named], at pairing: UniqueIdentifier, behind carrier: UniqueIdentifier,
-        _ before: FarSecondary?, _ transition: inout FarTransition
-    ) -> StatementTree.Named? {
+        of words: [FarSecondary], after before: [UniqueIdentifier: FarSecondary], _ transition: inout FarTransition
+    ) -> FarSecondary? {
+        guard let first = words.first else { return nil }
+        let pairing = first.facts.pairing
         let others = known[pairing]?.values.map { $0 } ?? []
-        guard !others.contains(where: { $0.carrier != carrier }) else {
+        guard !others.contains(where: { $0.carrier != first.carrier }) else {
             if words.contains(where: \.facts.installed) { transition.contested.append(pairing) }
             return nil
         }
-        let identity = (others.first ?? before)?.facts.identity ?? words.first?.facts.identity
+        let identity = (others.first ?? before[pairing] ?? first).facts.identity
         let same = words.filter { $0.facts.identity == identity }
         if same.count < words.count { transition.contested.append(pairing) }
-        return same.first { $0.path == before?.path } ?? same.first
+        let one = same.first { $0.path == before[pairing]?.path } ?? same.first
+        return one?.facts.installed == true ? one : nil
     }
 
     /// The pairing with a carrier is gone. The devices behind it are behind another one that states them, too, or
@@ -399,8 +387,7 @@ package struct FarSecondaries: Sendable {
     ) {
         branches[carrier, default: Branch()].accepted[app] = accepted
         for named in accepted.tree.secondaries where accepted.chosen.contains(named.mark) {
-            known[named.facts.pairing, default: [:]][app] = FarSecondary(
-                carrier: carrier, facts: named.facts, path: named.path)
+            known[named.facts.pairing, default: [:]][app] = named
         }
     }
 

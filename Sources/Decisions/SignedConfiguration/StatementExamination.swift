@@ -6,15 +6,6 @@ import TandemCrypto
 
 /// A statement with that of it which counts.
 struct StatementTree: Sendable, Equatable {
-    /// A secondary, and the pairings from this device to the one that names it.
-    struct Named: Sendable, Equatable {
-        let path: [UniqueIdentifier]
-        let facts: CarrierStatement.Secondary
-
-        /// Its index among all that this device's carriers state.
-        var mark: [UInt8] { SHA256.digest((path + [facts.pairing]).flatMap(\.bytes)) }
-    }
-
     let statement: CarrierStatement
     private let path: [UniqueIdentifier]
     fileprivate let own: [CarrierStatement.Secondary]
@@ -30,7 +21,7 @@ struct StatementTree: Sendable, Equatable {
     ///   - path: the pairings from this device to its maker.
     ///   - passedOver: the marks of that in it which does not count.
     init(_ statement: CarrierStatement, through path: [UniqueIdentifier], without passedOver: Set<[UInt8]>) {
-        let own = statement.secondaries.filter { !passedOver.contains(Named(path: path, facts: $0).mark) }
+        let own = statement.secondaries.filter { !passedOver.contains(FarSecondary(path: path, facts: $0).mark) }
         self.init(statement, through: path, own: own)
         for (index, bytes) in statement.below.enumerated()
         where !passedOver.contains(Self.mark(ofStatement: index, through: path)) {
@@ -54,11 +45,11 @@ struct StatementTree: Sendable, Equatable {
     }
 
     /// All secondaries; those with fewer carriers above them come first.
-    var secondaries: [Named] {
-        var found: [Named] = []
+    var secondaries: [FarSecondary] {
+        var found: [FarSecondary] = []
         var level = [self]
         while !level.isEmpty {
-            found += level.flatMap { tree in tree.own.map { Named(path: tree.path, facts: $0) } }
+            found += level.flatMap { tree in tree.own.map { FarSecondary(path: tree.path, facts: $0) } }
             level = level.flatMap { tree in tree.own.compactMap { tree.below[$0.pairing] } }
         }
         return found
@@ -147,7 +138,7 @@ struct StatementExamination {
                 // Last, because parsing one costs more than all the rest.
                 guard known != nil || isKey(secondary.reportKey) else { throw .unverified(.payloadMalformed) }
             } catch {
-                passedOver.append((StatementTree.Named(path: path, facts: secondary).mark, error))
+                passedOver.append((FarSecondary(path: path, facts: secondary).mark, error))
                 return false
             }
             keysOfDevices[secondary.device] = secondary.reportKey
