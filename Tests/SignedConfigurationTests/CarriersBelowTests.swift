@@ -421,8 +421,7 @@ import Testing
                 bytes, about: chain.app,
                 from: .init(pairing: secondary.pairing, device: maker.identifier, key: maker.key.publicKey),
                 at: chain.top.identifier, now: Fixture.now, isDirect: { _ in false })
-            return CarriedDeliveries.Offer(
-                pairing: secondary.pairing, try #require(known.statement(of: secondary.pairing, about: chain.app)))
+            return try #require(known.statement(of: secondary.pairing, about: chain.app))
         }
         let now = MonotonicTime(nanoseconds: 0)
         let (below, leftOut) = carried.chooseBelow(
@@ -507,11 +506,7 @@ private struct Ring {
                     reportKey: secondary.key.publicKey.key.subjectPublicKeyInfo, epoch: 1,
                     target: .vendor(node.device), installed: has.contains(below)))
         }
-        let offers = named.compactMap { named in
-            node.far.statement(of: named.pairing, about: app).map {
-                CarriedDeliveries.Offer(pairing: named.pairing, $0)
-            }
-        }
+        let offers = named.compactMap { node.far.statement(of: $0.pairing, about: app) }
         let chosen = nodes[index].carried.chooseBelow(
             offers, about: app, to: node.pairing, notNaming: [node.device, primary.device], room: 60_000,
             now: MonotonicTime(nanoseconds: 0))

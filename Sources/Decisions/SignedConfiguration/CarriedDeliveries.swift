@@ -37,17 +37,6 @@ package struct CarriedDeliveries: Sendable {
         }
     }
 
-    /// The statement of a secondary that carries, for a statement of this device.
-    package struct Offer: Sendable {
-        package let pairing: UniqueIdentifier
-        package let bytes: [UInt8]
-        package let extent: CarrierStatement.Extent?
-
-        package init(pairing: UniqueIdentifier, _ accepted: AcceptedStatement) {
-            (self.pairing, bytes, extent) = (pairing, accepted.bytes, accepted.extent)
-        }
-    }
-
     /// The last statement to one primary about one app.
     package struct Announcement: Sendable, Equatable {
         /// The item that took it there.
@@ -55,6 +44,8 @@ package struct CarriedDeliveries: Sendable {
         /// The epoch of the primary's pairing when the statement was made. In another one the primary may have lost it.
         fileprivate let epoch: UInt64
         package let contents: [UInt8]
+        /// The secondaries in it. Not stored, and nil with statements below: the next comparison looks at the contents.
+        fileprivate var bare: [CarrierStatement.Secondary]?
     }
 
     /// The keys that one secondary trusts, as this device has stated it.
@@ -80,18 +71,11 @@ package struct CarriedDeliveries: Sendable {
         let application: ApplicationIdentifier
     }
 
-    /// A statement to a primary with the secondaries in it.
-    private struct Announced: Sendable {
-        let announcement: Announcement
-        /// Nil with statements below, and for one that was restored: the next comparison looks at the contents.
-        let bare: [CarrierStatement.Secondary]?
-    }
-
     private var ways: [UniqueIdentifier: Way] = [:]
     /// The nonces of each route, the newest last.
     private var routes: [Route: [UniqueIdentifier]] = [:]
     /// The last statements to each primary.
-    private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announced]] = [:]
+    private var announcements: [UniqueIdentifier: [ApplicationIdentifier: Announcement]] = [:]
     private var trusts: [UniqueIdentifier: StatedTrust] = [:]
     /// Until when statements of secondaries are left out (LIM-96).
     private var leftOut: [LeftOut: MonotonicTime] = [:]
@@ -179,7 +163,7 @@ package struct CarriedDeliveries: Sendable {
 
     /// The apps that a primary has been told of.
     package func announced(to upstream: UniqueIdentifier) -> [ApplicationIdentifier: Announcement] {
-        announcements[upstream]?.mapValues(\.announcement) ?? [:]
+        announcements[upstream] ?? [:]
     }
 
     /// Whether the last statement to a primary in this epoch names these secondaries, and has no statement below. A
@@ -189,16 +173,18 @@ package struct CarriedDeliveries: Sendable {
         in epoch: UInt64
     ) -> Bool {
         guard let last = announcements[upstream]?[app] else { return false }
-        return last.announcement.epoch == epoch && last.bare == secondaries
+        return last.epoch == epoch && last.bare == secondaries
     }
 
     /// The statements of secondaries that one of this device to a primary has room for. One that leads back to one of
     /// them, or too far, is left out, and stays so for a while (LIM-96): in a ring of devices each statement would
     /// otherwise change the next one, without end.
-    /// - Parameter room: bytes.
+    /// - Parameters:
+    ///   - offers: the accepted statements of the secondaries that carry.
+    ///   - room: bytes.
     /// - Returns: those that are in it, and those that have just been left out.
     package mutating func chooseBelow(
-        _ offers: [Offer], about app: ApplicationIdentifier, to upstream: UniqueIdentifier,
+        _ offers: [AcceptedStatement], about app: ApplicationIdentifier, to upstream: UniqueIdentifier,
         notNaming reserved: Set<UniqueIdentifier>, room: Int, now: MonotonicTime
     ) -> (below: [[UInt8]], leftOut: Int) {
         var (bytes, statements, below, new) = (room, ConfigurationLimits.carriedStatements - 1, [[UInt8]](), 0)
@@ -227,18 +213,19 @@ package struct CarriedDeliveries: Sendable {
         _ secondaries: [CarrierStatement.Secondary], below: [[UInt8]], about app: ApplicationIdentifier,
         to upstream: UniqueIdentifier, in epoch: UInt64, of device: UniqueIdentifier, item: UniqueIdentifier
     ) -> (statement: CarrierStatement, changes: [CarriedChange])? {
-        let last = announcements[upstream]?[app]?.announcement
+        let last = announcements[upstream]?[app]
         guard last != nil || !secondaries.isEmpty else { return nil }
         let statement = CarrierStatement(
             of: device, through: upstream, about: app, counter: counter + 1, secondaries: secondaries, below: below)
         let bare = below.isEmpty ? secondaries : nil
         if let last, last.contents == statement.contents, last.epoch == epoch {
-            announcements[upstream]?[app] = Announced(announcement: last, bare: bare)
+            announcements[upstream]?[app]?.bare = bare
             return nil
         }
         counter += 1
         let announcement = Announcement(item: item, epoch: epoch, contents: statement.contents)
-        announcements[upstream, default: [:]][app] = Announced(announcement: announcement, bare: bare)
+        announcements[upstream, default: [:]][app] = announcement
+        announcements[upstream]?[app]?.bare = bare
         return (statement, [.counter(counter), .announced(upstream, app, announcement)])
     }
 
@@ -250,7 +237,7 @@ package struct CarriedDeliveries: Sendable {
         return lost.map { app, lost in
             // Its app stays known: a primary that has an earlier statement must hear that nothing is left.
             let empty = Announcement(item: lost.item, epoch: lost.epoch, contents: [])
-            announcements[upstream]?[app] = Announced(announcement: empty, bare: nil)
+            announcements[upstream]?[app] = empty
             return .announced(upstream, app, empty)
         }
     }
@@ -282,7 +269,7 @@ package struct CarriedDeliveries: Sendable {
 
     package mutating func restore(
         _ announcement: Announcement, about app: ApplicationIdentifier, to upstream: UniqueIdentifier
-    ) { announcements[upstream, default: [:]][app] = Announced(announcement: announcement, bare: nil) }
+    ) { announcements[upstream, default: [:]][app] = announcement }
 
     package mutating func restore(counter: UInt64) { self.counter = counter }
 

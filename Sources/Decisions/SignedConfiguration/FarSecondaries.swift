@@ -425,6 +425,9 @@ package struct AcceptedStatement: Sendable, Equatable {
 }
 
 extension AcceptedStatement {
+    /// The pairing of its carrier.
+    var pairing: UniqueIdentifier { tree.statement.pairing }
+
     package var dictionary: PropertyListDictionary {
         [
             "v": 2, "statement": .data(bytes), "epoch": PropertyListValue(epoch),

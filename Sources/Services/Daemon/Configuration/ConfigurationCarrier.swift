@@ -499,11 +499,7 @@ final class ConfigurationCarrier {
         }
         let bare = CarrierStatement.bare(of: own, through: primary.pairing, about: app, certified)
         logLeftOut(certified.count - bare.secondaries.count, "more secondaries than a statement holds", app)
-        let offers = bare.secondaries.compactMap { secondary in
-            far.statement(of: secondary.pairing, about: app).map {
-                CarriedDeliveries.Offer(pairing: secondary.pairing, $0)
-            }
-        }
+        let offers = bare.secondaries.compactMap { far.statement(of: $0.pairing, about: app) }
         let (below, leftOut) = next.carried.chooseBelow(
             offers, about: app, to: primary.pairing, notNaming: [own, primary.device ?? own], room: bare.room,
             now: context.scheduler.now)
