@@ -14,12 +14,11 @@ package struct ApplicableConfiguration: Sendable {
         verified = try VerifiedConfiguration(try UnverifiedEnvelope(bytes), in: context)
         let check = ApplicabilityCheck(payload: verified.payload, context: context)
         let profile = context.profile
-        if profile.checksTarget { try check.target() }
-        if profile.checksKeySetVersion { try check.keySetVersion() }
-        isAlreadyActive = profile.checksVersion ? try check.version(of: verified) : false
+        if profile != .forwarding { try check.target() }
+        if profile != .load { try check.keySetVersion() }
+        isAlreadyActive = profile == .full ? try check.version(of: verified) : false
         // An active configuration is not applied again: its time has been judged (CFG-33).
-        if isAlreadyActive { return }
-        if profile.checksTime { try check.time() }
+        if profile != .load, !isAlreadyActive { try check.time() }
     }
 
     package var payload: ConfigurationPayload { verified.payload }

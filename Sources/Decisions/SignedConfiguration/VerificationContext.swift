@@ -77,28 +77,16 @@ package struct SchemaRefusal: Sendable, Equatable {
 }
 
 /// The steps that one verifier runs beyond those that all run.
-package struct VerificationProfile: Sendable, Equatable {
-    /// Step 13.
-    package let checksTarget: Bool
-    /// Step 14.
-    package let checksKeySetVersion: Bool
-    /// Step 15.
-    package let checksVersion: Bool
-    /// Step 16.
-    package let checksTime: Bool
-    /// Signatures by keys revoked since count, and the result is marked (CFG-23).
-    package let countsRevoked: Bool
-
+package enum VerificationProfile: Sendable {
     /// The library, before applying; it runs step 18 itself, which makes the typed values.
-    package static let full = VerificationProfile(
-        checksTarget: true, checksKeySetVersion: true, checksVersion: true, checksTime: true, countsRevoked: false)
-    /// The secondary's daemon, before staging.
-    package static let staging = full
+    case full
     /// The primary, before forwarding: never steps 13 and 15, which it replaces by what it knows of all its secondaries
     /// (CFG-71).
-    package static let forwarding = VerificationProfile(
-        checksTarget: false, checksKeySetVersion: true, checksVersion: false, checksTime: true, countsRevoked: false)
-    /// An applied configuration: never steps 14 to 16.
-    package static let load = VerificationProfile(
-        checksTarget: true, checksKeySetVersion: false, checksVersion: false, checksTime: false, countsRevoked: true)
+    case forwarding
+    /// An applied configuration: never steps 14 to 16. Signatures by keys revoked since count, and the result is marked
+    /// (CFG-23).
+    case load
+
+    /// The secondary's daemon, before staging.
+    package static let staging = full
 }

@@ -24,7 +24,7 @@ package struct VerifiedConfiguration: Sendable {
     /// Steps 5 to 12 of CFG-20.
     package init(_ envelope: UnverifiedEnvelope, in context: VerificationContext) throws(VerificationFailure) {
         let (history, keys) = try Self.keys(for: envelope, in: context)
-        let isLoad = context.profile.countsRevoked
+        let isLoad = context.profile == .load
         let signed = envelope.statement
         var signatures = VerifiedSignatures(over: signed)
         let count = SignatureCount(
@@ -53,7 +53,7 @@ package struct VerifiedConfiguration: Sendable {
     ) throws(VerificationFailure) -> (KeySetHistory, TrustedKeySet) {
         let history = try context.anchor.history()
         try history.check(context.subject)
-        guard context.profile.countsRevoked else { return (history, try history.keySet(at: context.now)) }
+        guard context.profile == .load else { return (history, try history.keySet(at: context.now)) }
         let named = envelope.claimedFields?["keyset"]?.positiveValue
         return (history, named.flatMap { history[$0] } ?? history.current)
     }
