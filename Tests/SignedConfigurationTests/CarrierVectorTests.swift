@@ -35,19 +35,15 @@ private struct CarrierFile: Decodable {
         file = try SigningVectors.read("carriers.json")
         app = try ApplicationIdentifier(file.app)
         carrier = FarSecondaries.Carrier(
-            pairing: try Self.identifier(file.pairing), device: try Self.identifier(file.device),
+            pairing: try SigningVectors.identifier(file.pairing), device: try SigningVectors.identifier(file.device),
             key: ReportPublicKey(try PublicKey(pem: file.key)))
     }
 
-    private static func identifier(_ text: String) throws -> UniqueIdentifier {
-        try #require(Hexadecimal.decode(text).flatMap { UniqueIdentifier(bytes: $0) })
-    }
-
     private func take(_ statement: Data, into known: inout FarSecondaries) throws -> FarTransition {
-        let direct = Set(try file.direct.map(Self.identifier))
+        let direct = Set(try file.direct.map(SigningVectors.identifier))
         return try known.take(
-            Array(statement), about: app, from: carrier, at: try Self.identifier(file.primary), now: Fixture.now,
-            isDirect: { direct.contains($0) })
+            Array(statement), about: app, from: carrier, at: try SigningVectors.identifier(file.primary),
+            now: Fixture.now, isDirect: { direct.contains($0) })
     }
 
     @Test("CFG-101, CFG-102: every statement has its outcome, and a refused one changes nothing")
@@ -69,8 +65,10 @@ private struct CarrierFile: Decodable {
             do {
                 let transition = try take(vector.statement, into: &known)
                 #expect(vector.outcome == "accepted", "\(vector.name)")
-                #expect(known.pairings == (try vector.far?.map(Self.identifier)), "\(vector.name)")
-                #expect(transition.contested == (try vector.contested?.map(Self.identifier)), "\(vector.name)")
+                let (far, contested) = (
+                    try vector.far?.map(SigningVectors.identifier), try vector.contested?.map(SigningVectors.identifier)
+                )
+                #expect(known.pairings == far && transition.contested == contested, "\(vector.name)")
                 #expect(transition.passedOver.map(\.name) == vector.passedOver, "\(vector.name)")
             } catch let failure as CarrierFailure {
                 #expect(vector.outcome == failure.name, "\(vector.name)")

@@ -119,10 +119,7 @@ struct Chain {
             transition = slot.answered(reply, now: Fixture.now)
             _ = Fixture.live(&slot)
         }
-        let facts = transition.changes.compactMap { change in
-            if case .report(let facts) = change { facts } else { nil }
-        }
-        return try #require(facts.first)
+        return try #require(transition.reports.first)
     }
 
     /// The far secondary's signed report.

@@ -74,6 +74,26 @@ enum Fixture {
         return slot
     }
 
+    /// A slot with version 6, which is good, and version 7, which its app has just applied.
+    static func tryingSlot() throws -> ConfigurationSlot {
+        var slot = try usedSlot()
+        try apply(try envelope(), to: &slot)
+        return slot
+    }
+
+    /// The app's reply to the offer of what is staged.
+    static func reply(_ verdict: String, to slot: ConfigurationSlot, text: String? = nil) throws -> OfferReply {
+        let digest = try #require(slot.staged?.record.digest)
+        var message: PropertyListDictionary = ["tandem.verdict": .string(verdict), "tandem.digest": .data(digest)]
+        message["tandem.text"] = text.map { .string($0) }
+        return try #require(OfferReply(message))
+    }
+
+    /// The fields as they come back from a file or a row.
+    static func written(_ fields: PropertyListDictionary) throws -> PropertyListDictionary {
+        try PropertyListReader.readDictionary(try PropertyListWriter.write(fields))
+    }
+
     /// The app lives until the trial of its configuration has passed.
     @discardableResult
     static func live(_ slot: inout ConfigurationSlot) -> ApplyTransition {
@@ -115,6 +135,11 @@ enum Fixture {
         #expect(facts.good?.version == 6, sourceLocation: sourceLocation)
         try apply(try envelope(version: 1000), to: &slot)
     }
+}
+
+extension ApplyTransition {
+    /// The reports of the event, in their order.
+    var reports: [ReportFacts] { changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } } }
 }
 
 /// A primary's account of the reports of one pairing.

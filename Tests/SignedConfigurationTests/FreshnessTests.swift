@@ -159,12 +159,12 @@ import Testing
         context.now = WallTime(seconds: 0)
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-        let told = Self.reports(slot.received(bytes, by: other, in: context))
+        let told = slot.received(bytes, by: other, in: context).reports
         #expect(told.map(\.delivery) == [other] && told.map(\.verdict) == [.rejected(.clockUnset)])
         #expect(slot.phase == .waitingForClock)
         slot.applicationDisconnected()
         context.now = Fixture.now
-        let retried = Self.reports(slot.clockMoved(in: context))
+        let retried = slot.clockMoved(in: context).reports
         #expect(retried.map(\.delivery) == [Fixture.delivery, other])
         #expect(retried.allSatisfy { $0.verdict == .waitingForApplication })
     }
@@ -179,13 +179,9 @@ import Testing
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         context.now = WallTime(seconds: 0)
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-        let told = Self.reports(slot.received(bytes, by: other, in: context))
+        let told = slot.received(bytes, by: other, in: context).reports
         #expect(told.map(\.delivery) == [other] && told.map(\.verdict) == [.rejected(.clockUnset)])
         #expect(slot.phase == .waitingForApplication && slot.staged?.deliveries.all == [Fixture.delivery, other])
-    }
-
-    private static func reports(_ transition: ApplyTransition) -> [ReportFacts] {
-        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
     }
 
     @Test("CFG-33: what waits for the clock waits for it after a restart, too")

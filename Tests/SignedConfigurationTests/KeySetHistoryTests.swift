@@ -61,11 +61,7 @@ import Testing
     }
 
     private func apply(_ bytes: [UInt8], to slot: inout ConfigurationSlot, _ history: KeySetHistory) throws {
-        let received = slot.received(bytes, by: Fixture.delivery, in: try context(history, .staging))
-        #expect(received.verdict == nil, "\(received.detail)")
-        let record = try #require(slot.staged?.record)
-        let verified = try VerifiedConfiguration(try UnverifiedEnvelope(record.envelope), in: try context(history))
-        #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now).verdict == .applied)
+        try Fixture.apply(bytes, to: &slot, in: try context(history))
     }
 
     @Test("CFG-22, CFG-88: after all keys were replaced, a waived signature restarts no version mark")
@@ -501,7 +497,7 @@ import Testing
         #expect(judged.verdict == .rejected(.threshold))
         #expect(judged.changes.contains(.staged(nil)))
         #expect(slot.staged == nil && slot.active?.record.version == 6)
-        let facts = judged.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
+        let facts = judged.reports
         #expect(facts.map(\.verdict) == [.rejected(.threshold)])
         #expect(facts.first?.good?.version == 6)
     }
@@ -534,7 +530,7 @@ import Testing
         #expect(slot.active == nil)
         #expect(ended.effects == [.reload])
         #expect(slot.mark?.version == 6 && slot.mark?.isActive == false)
-        let facts = ended.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
+        let facts = ended.reports
         #expect(slot.trial == nil && facts.map(\.verdict) == [.rejected(.signerRevoked)], "its trial ends with it")
     }
 }

@@ -16,7 +16,7 @@ import Testing
         context.allowsInvalidSignatures = true
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         let digest = try #require(slot.staged?.record.digest)
-        let applied = try #require(OfferReply(["tandem.verdict": "applied", "tandem.digest": .data(digest)]))
+        let applied = try Fixture.reply("applied", to: slot)
         #expect(slot.answered(applied, now: Fixture.now).verdict == .applied)
         Fixture.live(&slot)
         #expect(slot.waived != nil && slot.trial == nil && slot.loadReports != nil)
@@ -33,8 +33,7 @@ import Testing
 
     @Test("CFG-61, CFG-113: neither time nor an orderly end passes a trial of which the app cannot judge the bytes")
     func trialWithoutJudgement() throws {
-        var slot = try Fixture.usedSlot()
-        try Fixture.apply(try Fixture.envelope(), to: &slot)
+        var slot = try Fixture.tryingSlot()
         slot.note(nil, hasAnswered: false, cannotJudge: true)
         Fixture.live(&slot)
         _ = slot.applicationDisconnected(.inOrder)
@@ -47,8 +46,7 @@ import Testing
 
     @Test("CFG-62, CFG-113: a start of an app that cannot judge what is on trial is no attempt, however it ends")
     func startsWithoutJudgement() throws {
-        var slot = try Fixture.usedSlot()
-        try Fixture.apply(try Fixture.envelope(), to: &slot)
+        var slot = try Fixture.tryingSlot()
         for _ in 0..<5 {
             slot.note(nil, hasAnswered: false)
             _ = slot.applicationDisconnected()

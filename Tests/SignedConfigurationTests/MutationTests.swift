@@ -131,10 +131,7 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
             application: context.application, role: context.role, target: try #require(context.target))
         var slot = ConfigurationSlot(key: key, device: try Fixture.device())
         _ = slot.applicationConnected()
-        _ = slot.received(bytes, by: Fixture.delivery, in: context)
-        let applicable = try ApplicableConfiguration(verifying: bytes, in: context)
-        let answer = slot.answered(OfferReply(applied: applicable.verified), now: Fixture.now)
-        #expect(answer.verdict == .applied)
+        try Fixture.apply(bytes, to: &slot, in: context)
         return slot
     }
 }

@@ -23,12 +23,9 @@ private struct ReportFile: Decodable {
 
     func account() throws -> ReportAccount {
         ReportAccount(
-            key: ReportPublicKey(try PublicKey(pem: key)), device: try identifier(device),
-            pairing: try identifier(pairing), counter: counter, open: Set(try open.map(identifier)))
-    }
-
-    private func identifier(_ text: String) throws -> UniqueIdentifier {
-        try #require(Hexadecimal.decode(text).flatMap { UniqueIdentifier(bytes: $0) })
+            key: ReportPublicKey(try PublicKey(pem: key)), device: try SigningVectors.identifier(device),
+            pairing: try SigningVectors.identifier(pairing), counter: counter,
+            open: Set(try open.map(SigningVectors.identifier)))
     }
 }
 

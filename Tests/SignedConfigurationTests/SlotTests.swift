@@ -9,15 +9,6 @@ import TandemTestSupport
 import Testing
 
 @Suite struct SlotTests {
-    private static func reply(to slot: ConfigurationSlot, _ verdict: String, text: String? = nil) throws
-        -> OfferReply
-    {
-        let digest = try #require(slot.staged?.record.digest)
-        var message: PropertyListDictionary = ["tandem.verdict": .string(verdict), "tandem.digest": .data(digest)]
-        message["tandem.text"] = text.map { .string($0) }
-        return try #require(OfferReply(message))
-    }
-
     @Test("CFG-35: without its app a configuration is staged and waits")
     func withoutItsAppAConfigurationIsStagedAndWaits() throws {
         var slot = try Fixture.slot()
@@ -41,7 +32,7 @@ import Testing
         let bytes = try Fixture.envelope()
         let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
         #expect(transition.verdict == nil)
-        let answer = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        let answer = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         #expect(answer.verdict == .applied)
         let active = try #require(slot.active)
         #expect(active.record.envelope == bytes)
@@ -60,7 +51,7 @@ import Testing
         var slot = try Fixture.usedSlot()
         let before = slot
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
-        let answer = slot.answered(try Self.reply(to: slot, "schema", text: "volume: too high"), now: Fixture.now)
+        let answer = slot.answered(try Fixture.reply("schema", to: slot, text: "volume: too high"), now: Fixture.now)
         #expect(answer.verdict == .rejected(.schema))
         #expect(answer.changes.first == .staged(nil))
         #expect(slot == before)
@@ -76,7 +67,7 @@ import Testing
         let before = slot
         #expect(slot.answered(other, now: Fixture.now) == ApplyTransition())
         #expect(slot == before)
-        let good = try Self.reply(to: slot, "applied")
+        let good = try Fixture.reply("applied", to: slot)
         #expect(slot.answered(good, now: Fixture.now).verdict == .applied)
         #expect(slot.answered(good, now: Fixture.now) == ApplyTransition())
     }
@@ -111,7 +102,7 @@ import Testing
             #expect(slot.phase == .offered && slot.staged?.attempts == 1)
             last = other
         }
-        #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+        #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).verdict == .applied)
         #expect(slot.active?.record.envelope == last)
         slot.applicationDisconnected(.inOrder)
         let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
@@ -145,7 +136,7 @@ import Testing
             key: slot.key, device: slot.device, mark: slot.mark, active: written, staged: staged)
         _ = restarted.applicationConnected()
         let answer = restarted.answered(
-            try Self.reply(to: restarted, "applied"), now: Fixture.now + .seconds(500))
+            try Fixture.reply("applied", to: restarted), now: Fixture.now + .seconds(500))
         #expect(answer.verdict == .applied)
         #expect(restarted.mark?.version == 7)
         #expect(restarted.active?.applied == Fixture.now)
@@ -161,7 +152,7 @@ import Testing
         let closed = slot.closed()
         #expect(closed.changes.contains(.staged(nil)))
         #expect(closed.effects == [.reload], "the app may have applied it already")
-        #expect(Self.reports(closed).map(\.verdict) == [.superseded], "its sender waits no longer (CFG-72)")
+        #expect(closed.reports.map(\.verdict) == [.superseded], "its sender waits no longer (CFG-72)")
         let verified = try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()).verified
         #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now) == ApplyTransition())
         #expect(slot.active == nil && slot.staged == nil && slot.mark == nil)
@@ -172,8 +163,8 @@ import Testing
     func closedDuringTheTrial() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: try Fixture.context())
-        _ = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
-        let facts = try #require(Self.reports(slot.closed()).first)
+        _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
+        let facts = try #require(slot.closed().reports.first)
         #expect(facts.verdict == .superseded && facts.version == 9 && facts.good == nil)
     }
 
@@ -182,17 +173,17 @@ import Testing
         var slot = try Fixture.slot()
         let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
-        #expect(Self.reports(slot.received(bytes, by: nil, in: context)).isEmpty)
+        #expect(slot.received(bytes, by: nil, in: context).reports.isEmpty)
         #expect(slot.staged?.deliveries.all == [Fixture.delivery])
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-        let waiting = Self.reports(slot.received(bytes, by: other, in: context))
+        let waiting = slot.received(bytes, by: other, in: context).reports
         #expect(waiting.map(\.delivery) == [other] && waiting.map(\.verdict) == [.waitingForApplication])
         _ = slot.applicationConnected()
-        let overdue = Self.reports(slot.answerOverdue(.notStored))
+        let overdue = slot.answerOverdue(.notStored).reports
         #expect(overdue.map(\.delivery) == [Fixture.delivery, other])
         #expect(overdue.allSatisfy { $0.verdict == .waitingForApplication })
         _ = slot.timePassed(running: .seconds(10), now: Fixture.now)
-        let applied = Self.reports(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now))
+        let applied = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).reports
         #expect(applied.map(\.delivery) == [Fixture.delivery, other])
         #expect(applied.allSatisfy { $0.verdict == .applied && $0.isOnTrial == true })
     }
@@ -212,7 +203,7 @@ import Testing
             case "newer": slot.received(try Fixture.envelope(version: 8), by: nil, in: context)
             case "closed": slot.closed()
             case "other envelope": slot.received(try Fixture.rewrapped(bytes), by: nil, in: context)
-            default: slot.answered(try Self.reply(to: slot, end), now: Fixture.now)
+            default: slot.answered(try Fixture.reply(end, to: slot), now: Fixture.now)
             }
         let expected: Verdict =
             switch end {
@@ -220,8 +211,8 @@ import Testing
             case "failed": .failed
             default: .superseded
             }
-        #expect(Self.reports(ended).map(\.delivery) == [other, Fixture.delivery])
-        #expect(Self.reports(ended).allSatisfy { $0.verdict == expected && $0.digest == SHA256.digest(bytes) })
+        #expect(ended.reports.map(\.delivery) == [other, Fixture.delivery])
+        #expect(ended.reports.allSatisfy { $0.verdict == expected && $0.digest == SHA256.digest(bytes) })
     }
 
     @Test("LIM-136, CFG-32: of more pairings than a device keeps, the oldest delivery is superseded")
@@ -232,19 +223,15 @@ import Testing
             ConfigurationDelivery(pairing: .random(), nonce: .random())
         }
         for delivery in deliveries.dropLast() {
-            let told = Self.reports(slot.received(bytes, by: delivery, in: context))
+            let told = slot.received(bytes, by: delivery, in: context).reports
             #expect(told.map(\.verdict) == [.waitingForApplication])
         }
         #expect(slot.staged?.deliveries.all == Array(deliveries.dropLast()))
         let last = try #require(deliveries.last)
-        let told = Self.reports(slot.received(bytes, by: last, in: context))
+        let told = slot.received(bytes, by: last, in: context).reports
         #expect(told.map(\.delivery) == [deliveries[0], last])
         #expect(told.map(\.verdict) == [.superseded, .waitingForApplication])
         #expect(slot.staged?.deliveries.all == Array(deliveries.dropFirst()))
-    }
-
-    private static func reports(_ transition: ApplyTransition) -> [ReportFacts] {
-        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
     }
 
     @Test("CFG-113: an offer that the app cannot judge is made again, counts no attempt, and is reported once")
@@ -255,7 +242,7 @@ import Testing
         for round in 0..<5 {
             let overdue = slot.answerOverdue(.notJudged("EIO"))
             #expect(overdue.verdict == .waitingForApplication && slot.staged?.attempts == 0)
-            let reports = Self.reports(overdue)
+            let reports = overdue.reports
             #expect(reports.map(\.text) == (round == 0 ? ["EIO"] : []))
             #expect(reports.allSatisfy { $0.verdict == .waitingForApplication })
             let offered = slot.timePassed(running: .seconds(10), now: Fixture.now)
@@ -263,10 +250,10 @@ import Testing
         }
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
         _ = slot.received(bytes, by: other, in: context)
-        let overdue = Self.reports(slot.answerOverdue(.notJudged("EIO")))
+        let overdue = slot.answerOverdue(.notJudged("EIO")).reports
         #expect(overdue.map(\.delivery) == [Fixture.delivery, other], "another sender does not know it yet")
         _ = slot.timePassed(running: .seconds(10), now: Fixture.now)
-        #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+        #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).verdict == .applied)
     }
 
     @Test("CFG-113, LIM-142: an app that goes on not to judge is asked less often, until it registers again")
@@ -332,7 +319,7 @@ import Testing
         let again = slot.received(bytes, by: nil, in: try Fixture.context(.staging))
         #expect(again.effects.isEmpty)
         #expect(slot.phase == .offered)
-        #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+        #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).verdict == .applied)
     }
 
     @Test("CFG-22: a waived signature moves no mark and yields to good ones")
@@ -344,7 +331,7 @@ import Testing
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
         _ = slot.received(foreign, by: Fixture.delivery, in: context)
         #expect(slot.staged?.isWaived == true)
-        let answer = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        let answer = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         guard case .report(let facts)? = answer.changes.last
         else { throw Unexpected("a waived signature is reported: \(answer.changes)") }
         #expect(facts.verdict == .applied && facts.isWaived)
@@ -367,7 +354,7 @@ import Testing
         context.allowsInvalidSignatures = true
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
         _ = slot.received(foreign, by: Fixture.delivery, in: context)
-        _ = slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now)
+        _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         if !isOnTrial { Fixture.live(&slot) }
         let restart = {
             ConfigurationSlot(
@@ -384,7 +371,7 @@ import Testing
         #expect(ended.changes.contains(.waived(nil)) && ended.changes.contains(.trial(nil)) == isOnTrial)
         #expect(ended.verdict == .rejected(.threshold) && ended.detail.contains("version 50"))
         #expect(ended.effects == [.reload], "an app that has registered meanwhile reads its files again")
-        let reports = Self.reports(ended)
+        let reports = ended.reports
         #expect(reports.map(\.delivery) == [Fixture.delivery], "also after its trial (CFG-114)")
         #expect(ended.recalled == [Fixture.delivery], "CFG-52: not held back behind other failures")
         #expect((strict.loadReports == nil) == !isOnTrial, "its row ends with it")
@@ -408,10 +395,10 @@ import Testing
         #expect(started.changes.first == .staged(strict.staged))
         let offers = strict.applicationConnected().effects
         if isGood {
-            #expect(Self.reports(started).isEmpty && strict.staged?.allowsInvalid == false)
+            #expect(started.reports.isEmpty && strict.staged?.allowsInvalid == false)
             #expect(offers == [.offer(ConfigurationOffer(try #require(strict.staged)))])
         } else {
-            #expect(Self.reports(started).map(\.verdict) == [.rejected(.threshold)])
+            #expect(started.reports.map(\.verdict) == [.rejected(.threshold)])
             #expect(strict.staged == nil && offers.isEmpty)
         }
     }
@@ -449,12 +436,12 @@ import Testing
     func recordsReadBackAsTheyWereWritten() throws {
         var slot = try Fixture.usedSlot()
         let active = try #require(slot.active)
-        #expect(try ActiveConfiguration(try Self.written(active.dictionary)) == active)
+        #expect(try ActiveConfiguration(try Fixture.written(active.dictionary)) == active)
         let mark = try #require(slot.mark)
-        #expect(try VersionMark(try Self.written(mark.dictionary)) == mark)
+        #expect(try VersionMark(try Fixture.written(mark.dictionary)) == mark)
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
         let staged = try #require(slot.staged)
-        #expect(try StagedConfiguration(try Self.written(staged.row)) == staged)
+        #expect(try StagedConfiguration(try Fixture.written(staged.row)) == staged)
         #expect(staged.row["earlier"] == nil, "as releases before it wrote it")
         let bytes = staged.record.envelope
         for _ in 0..<2 {
@@ -462,14 +449,10 @@ import Testing
             _ = slot.received(bytes, by: other, in: try Fixture.context(.staging))
         }
         let shared = try #require(slot.staged)
-        #expect(try StagedConfiguration(try Self.written(shared.row)) == shared && shared.deliveries.all.count == 3)
+        #expect(try StagedConfiguration(try Fixture.written(shared.row)) == shared && shared.deliveries.all.count == 3)
         #expect(shared.dictionary["earlier"] == nil, "the file tells of the newest one alone")
         let newest = try #require(shared.deliveries.newest)
         #expect(shared.dictionary["nonce"] == .data(newest.nonce.bytes))
-    }
-
-    private static func written(_ fields: PropertyListDictionary) throws -> PropertyListDictionary {
-        try PropertyListReader.readDictionary(try PropertyListWriter.write(fields))
     }
 
     @Test("CFG-36: a record whose facts are not its bytes is damaged")
@@ -548,10 +531,10 @@ import Testing
             let context = try Self.context("volume: too high", isCurrent: isCurrent)
             let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
             #expect(waiting.verdict == .waitingForApplication && slot.staged != nil)
-            let texts = waiting.changes.compactMap { if case .report(let facts) = $0 { facts.text } else { nil } }
+            let texts = waiting.reports.compactMap(\.text)
             #expect(texts == ["the last schema of the app refuses it: volume: too high"])
             #expect(slot.applicationConnected().effects == [.offer(ConfigurationOffer(try #require(slot.staged)))])
-            #expect(slot.answered(try Self.reply(to: slot, "applied"), now: Fixture.now).verdict == .applied)
+            #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).verdict == .applied)
         }
     }
 
@@ -564,7 +547,7 @@ import Testing
         context.isOfInactivePrimary = true
         let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         #expect(waiting.verdict == .waitingForApplication)
-        let text = try #require(Self.reports(waiting).first?.text)
+        let text = try #require(waiting.reports.first?.text)
         #expect(text.hasPrefix("another primary is the active one on this device"))
         #expect(text.hasSuffix("too high") == (mistake != nil))
     }

@@ -10,24 +10,6 @@ import Testing
 @Suite struct TrialTests {
     private static let limit = ConfigurationLimits.attempts
 
-    private static func applied(_ slot: ConfigurationSlot) throws -> OfferReply { try reply("applied", to: slot) }
-
-    private static func reply(_ verdict: String, to slot: ConfigurationSlot) throws -> OfferReply {
-        let digest = try #require(slot.staged?.record.digest)
-        return try #require(OfferReply(["tandem.verdict": .string(verdict), "tandem.digest": .data(digest)]))
-    }
-
-    /// A slot with version 6, which is good, and version 7, which its app has just applied.
-    private static func tryingSlot() throws -> ConfigurationSlot {
-        var slot = try Fixture.usedSlot()
-        try Fixture.apply(try Fixture.envelope(), to: &slot)
-        return slot
-    }
-
-    private static func report(_ transition: ApplyTransition) -> ReportFacts? {
-        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }.last
-    }
-
     /// The library's account after so many starts with the configuration.
     private static func attempts(_ digest: [UInt8], starts: UInt64, healthy: Bool = false) -> LoadAttempts {
         var attempts = LoadAttempts()
@@ -40,20 +22,20 @@ import Testing
 
     @Test("CFG-61, LIM-87: an app that stays connected proves the configuration good, which is reported once")
     func aLivingAppProvesTheConfigurationGood() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         #expect(slot.trial?.previous?.record.version == 6 && slot.trial?.attempts == 1)
         for _ in 0..<3 { #expect(slot.timePassed(running: .seconds(10), now: Fixture.now) == ApplyTransition()) }
         let passed = slot.timePassed(running: .seconds(10), now: Fixture.now)
         #expect(slot.trial == nil && slot.active?.record.version == 7)
         #expect(passed.changes.last == .trial(nil) && passed.effects.isEmpty)
-        let facts = try #require(Self.report(passed))
+        let facts = try #require(passed.reports.last)
         #expect(facts.verdict == .applied && facts.isOnTrial == false && facts.delivery == Fixture.delivery)
         #expect(slot.timePassed(running: .seconds(60), now: Fixture.now) == ApplyTransition())
     }
 
     @Test("CFG-61: time without the app proves nothing, and each registration begins again")
     func timeWithoutTheAppProvesNothing() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         _ = slot.timePassed(running: .seconds(10), now: Fixture.now)
         _ = slot.timePassed(running: .seconds(29), now: Fixture.now)
         slot.applicationDisconnected()
@@ -68,15 +50,15 @@ import Testing
 
     @Test("CFG-61: an app that ends in order, or says that it is well, has proved it")
     func anAppThatEndsInOrderHasProvedIt() throws {
-        var ended = try Self.tryingSlot()
-        #expect(Self.report(ended.applicationDisconnected(.inOrder))?.isOnTrial == false)
+        var ended = try Fixture.tryingSlot()
+        #expect(ended.applicationDisconnected(.inOrder).reports.last?.isOnTrial == false)
         #expect(ended.trial == nil && ended.active?.record.version == 7)
-        var confirmed = try Self.tryingSlot()
+        var confirmed = try Fixture.tryingSlot()
         let digest = try #require(confirmed.active?.record.digest)
         confirmed.note(Self.attempts(digest, starts: 1, healthy: true))
-        #expect(Self.report(confirmed.timePassed(running: .zero, now: Fixture.now))?.isOnTrial == false)
+        #expect(confirmed.timePassed(running: .zero, now: Fixture.now).reports.last?.isOnTrial == false)
         #expect(confirmed.trial == nil)
-        var crashed = try Self.tryingSlot()
+        var crashed = try Fixture.tryingSlot()
         crashed.note(Self.attempts(digest, starts: Self.limit, healthy: true))
         crashed.applicationDisconnected()
         #expect(crashed.active?.record.version == 7, "what it has confirmed stays, whatever ends it later")
@@ -84,7 +66,7 @@ import Testing
 
     @Test("CFG-61: another target of the app is no failure")
     func anotherTargetIsNoFailure() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         for _ in 1..<Self.limit {
             slot.applicationDisconnected()
             _ = slot.applicationConnected()
@@ -98,7 +80,7 @@ import Testing
 
     @Test("CFG-62, CFG-63, LIM-88: an app that ends three times gets the last good one back; the version is burnt")
     func threeEndsRollBack() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let bad = try #require(slot.active?.record.envelope)
         let good = try #require(slot.trial?.previous)
         for attempt in 1..<Self.limit {
@@ -111,7 +93,7 @@ import Testing
         #expect(failed.verdict == .failed && failed.effects.isEmpty)
         #expect(slot.active == good && slot.trial == nil)
         #expect(Array(failed.changes.prefix(3)) == [.active(good), .mark(try #require(slot.mark)), .trial(nil)])
-        let facts = try #require(Self.report(failed))
+        let facts = try #require(failed.reports.last)
         #expect(facts.verdict == .failed && facts.version == 7 && facts.good?.version == 6)
         #expect(facts.delivery == Fixture.delivery && facts.text?.contains("3 times") == true)
         let context = try Fixture.context(.staging)
@@ -139,13 +121,13 @@ import Testing
 
     @Test("CFG-62: starts that only the library has seen count, and its refusal rolls back at the registration")
     func theLibrarysStartsCount() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let digest = try #require(slot.active?.record.digest)
         slot.applicationDisconnected()
         slot.note(Self.attempts(digest, starts: Self.limit))
         #expect(slot.applicationConnected().verdict == nil, "the third start lives")
         #expect(slot.trial?.attempts == Self.limit)
-        var refused = try Self.tryingSlot()
+        var refused = try Fixture.tryingSlot()
         refused.applicationDisconnected()
         let ofRefused = try #require(refused.active?.record.digest)
         refused.note(Self.attempts(ofRefused, starts: Self.limit + 1))
@@ -167,7 +149,7 @@ import Testing
         let failed = slot.applicationDisconnected()
         #expect(failed.verdict == .failed && slot.staged == nil && slot.phase == .idle)
         #expect(slot.active?.record.version == 6 && slot.mark?.version == 7 && slot.mark?.isBurnt == true)
-        #expect(Self.report(failed)?.verdict == .failed && Self.report(failed)?.good?.version == 6)
+        #expect(failed.reports.last?.verdict == .failed && failed.reports.last?.good?.version == 6)
         #expect(slot.applicationConnected().effects.isEmpty)
     }
 
@@ -187,7 +169,7 @@ import Testing
     @Test("CFG-63: a version that fails beside one on trial stays burnt when that one is rolled back")
     func twoFailures() throws {
         let context = try Fixture.context(.staging)
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let newer = try Fixture.envelope(version: 8)
         _ = slot.received(newer, by: Fixture.delivery, in: context)
         for _ in 1...Self.limit {
@@ -205,7 +187,7 @@ import Testing
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         _ = slot.received(try Fixture.envelope(version: 8), by: Fixture.delivery, in: context)
-        let rejected = slot.answered(try Self.reply("schema", to: slot), now: Fixture.now)
+        let rejected = slot.answered(try Fixture.reply("schema", to: slot), now: Fixture.now)
         #expect(rejected.effects == [.reload] && slot.staged == nil)
     }
 
@@ -253,7 +235,7 @@ import Testing
         _ = slot.applicationConnected()
         let (bytes, context) = (try Fixture.envelope(version: 10), try Fixture.context(.staging))
         #expect(slot.received(bytes, by: Fixture.delivery, in: context).verdict == nil)
-        #expect(slot.answered(try Self.reply("failed", to: slot), now: Fixture.now).verdict == .failed)
+        #expect(slot.answered(try Fixture.reply("failed", to: slot), now: Fixture.now).verdict == .failed)
         #expect(slot.mark?.version == 10 && slot.mark?.isBurnt == true && slot.mark?.floor == 2)
         #expect(slot.received(bytes, by: Fixture.delivery, in: context).verdict == .rejected(.rollback))
         try Fixture.apply(try Fixture.envelope(version: 11), to: &slot)
@@ -278,7 +260,7 @@ import Testing
         "CFG-42, CFG-61: an app that does not load the configuration on trial any longer ends the trial as failed",
         arguments: ["the answer", "a tick", "bye"])
     func notLoadedDuringTheTrial(_ event: String) throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let (bytes, good) = (try #require(slot.active?.record.envelope), try #require(slot.trial?.previous))
         slot.note(Self.fault(of: bytes), hasAnswered: true)
         let ended =
@@ -289,7 +271,7 @@ import Testing
             }
         #expect(slot.active == good && slot.trial == nil && slot.mark?.version == 7 && slot.mark?.isBurnt == true)
         #expect(ended.verdict == .rejected(.schema))
-        let facts = try #require(Self.report(ended))
+        let facts = try #require(ended.reports.last)
         #expect(facts.verdict == .rejected(.schema) && facts.good?.version == 6)
         #expect(facts.text?.contains("volume: 80 is over the maximum 50") == true, "the app's own words")
         #expect(facts.delivery == Fixture.delivery && facts.isOnTrial == nil)
@@ -300,11 +282,11 @@ import Testing
     @Test("CFG-42, CFG-61: a load fault of other bytes, or of none any longer, lets the trial pass")
     func faultOfOthers() throws {
         for before in [try Fixture.envelope(version: 6), []] {
-            var slot = try Self.tryingSlot()
+            var slot = try Fixture.tryingSlot()
             slot.note(Self.fault(of: before), hasAnswered: true)
             if before.isEmpty { slot.note(nil, hasAnswered: true) }
             #expect(slot.reloaded() == ApplyTransition())
-            #expect(Self.report(Fixture.live(&slot))?.isOnTrial == false)
+            #expect(Fixture.live(&slot).reports.last?.isOnTrial == false)
             #expect(slot.trial == nil && slot.active?.record.version == 7)
         }
     }
@@ -316,7 +298,7 @@ import Testing
         slot.note(nil, hasAnswered: true)
         #expect(slot.reloaded() == ApplyTransition(), "it loads")
         slot.note(Self.fault(of: bytes), hasAnswered: true)
-        let told = Self.reports(slot.reloaded())
+        let told = slot.reloaded().reports
         #expect(told.map(\.delivery) == [Fixture.delivery] && told.map(\.isOnTrial) == [false])
         #expect(told[0].verdict == .applied && told[0].good?.version == 6 && told[0].digest == SHA256.digest(bytes))
         #expect(told[0].text == "the app does not load it [schema]: volume: 80 is over the maximum 50")
@@ -327,9 +309,9 @@ import Testing
             #expect(slot.reloaded() == ApplyTransition())
         }
         slot.note(nil, hasAnswered: true)
-        #expect(Self.reports(slot.reloaded()).isEmpty)
-        #expect(Self.reports(slot.timePassed(running: .seconds(3_599), now: Fixture.now)).isEmpty)
-        let over = Self.reports(slot.timePassed(running: .seconds(1), now: Fixture.now))
+        #expect(slot.reloaded().reports.isEmpty)
+        #expect(slot.timePassed(running: .seconds(3_599), now: Fixture.now).reports.isEmpty)
+        let over = slot.timePassed(running: .seconds(1), now: Fixture.now).reports
         #expect(over.map(\.text) == [nil] && over.map(\.verdict) == [.applied])
     }
 
@@ -344,7 +326,7 @@ import Testing
         let row = try #require(slot.loadReports)
         #expect(try LoadReports(row.dictionary) == row && row.mayNeedReport)
         let told = slot.timePassed(running: .seconds(3_600), now: Fixture.now)
-        let deliveries = told.changes.compactMap { if case .report(let facts) = $0 { facts.delivery } else { nil } }
+        let deliveries = told.reports.map(\.delivery)
         #expect(deliveries == [Fixture.delivery, other])
         #expect(slot.closed().changes.contains(.loadReports(nil)))
     }
@@ -360,7 +342,7 @@ import Testing
         let row = try #require(slot.loadReports)
         #expect(try LoadReports(row.dictionary) == row)
         slot.note(Self.fault(of: bytes), hasAnswered: true)
-        let told = Self.reports(slot.reloaded())
+        let told = slot.reloaded().reports
         #expect(told.map(\.delivery) == [Fixture.delivery, other])
         #expect(told.map(\.digest) == [SHA256.digest(bytes), SHA256.digest(envelope)])
     }
@@ -369,14 +351,14 @@ import Testing
     func oneConfigurationAfterAnother() throws {
         var slot = try Fixture.usedSlot()
         slot.note(Self.fault(of: try #require(slot.active?.record.envelope)), hasAnswered: true)
-        #expect(Self.reports(slot.reloaded()).count == 1)
+        #expect(slot.reloaded().reports.count == 1)
         let former = slot.loadReports
         let next = try Fixture.envelope { $0.lifetime = 60 }
         try Fixture.apply(next, to: &slot)
         #expect(slot.loadReports == former, "a trial that fails makes it the active one again")
         Fixture.live(&slot)
         slot.note(Self.fault(of: next), hasAnswered: true)
-        #expect(Self.reports(slot.reloaded()).map(\.isOnTrial) == [false])
+        #expect(slot.reloaded().reports.map(\.isOnTrial) == [false])
         let over = slot.timePassed(running: .seconds(60), now: Fixture.now)
         #expect(slot.active == nil && slot.loadReports == nil && over.changes.contains(.loadReports(nil)))
     }
@@ -385,13 +367,13 @@ import Testing
 
     @Test("CFG-61: a newer one takes the trial over and keeps the last good one, not the one that is unproven")
     func aNewerOneTakesTheTrialOver() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let good = try #require(slot.trial?.previous)
         let first = try #require(slot.active?.record.digest)
         _ = slot.received(try Fixture.envelope(version: 8), by: nil, in: try Fixture.context(.staging))
-        let answer = slot.answered(try Self.applied(slot), now: Fixture.now)
-        #expect(Self.report(answer)?.verdict == .superseded && Self.report(answer)?.digest == first)
-        #expect(Self.report(answer)?.good?.version == 8, "CFG-50: the active one after the verdict")
+        let answer = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
+        #expect(answer.reports.last?.verdict == .superseded && answer.reports.last?.digest == first)
+        #expect(answer.reports.last?.good?.version == 8, "CFG-50: the active one after the verdict")
         #expect(slot.trial?.previous == good && slot.trial?.replaced == first)
         #expect(slot.trial?.covers(first) == true)
         for _ in 1..<Self.limit {
@@ -404,14 +386,14 @@ import Testing
 
     @Test("CFG-22, CFG-63: one with a waived signature is on trial, moves no mark when it fails, and waits for another")
     func waivedOnTrial() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         var context = try Fixture.context(.staging)
         context.allowsInvalidSignatures = true
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
         #expect(slot.received(foreign, by: Fixture.delivery, in: context).verdict == .waitingForApplication)
         Fixture.live(&slot)
         #expect(slot.trial == nil && slot.phase == .offered, "offered when the trial has passed")
-        _ = slot.answered(try Self.applied(slot), now: Fixture.now)
+        _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         let mark = slot.mark
         #expect(slot.waived?.record.version == 50 && slot.trial?.previous == nil)
         for _ in 1..<Self.limit {
@@ -419,7 +401,7 @@ import Testing
             _ = slot.applicationConnected()
         }
         let failed = slot.applicationDisconnected()
-        #expect(failed.verdict == .failed && Self.report(failed)?.isWaived == true)
+        #expect(failed.verdict == .failed && failed.reports.last?.isWaived == true)
         #expect(slot.waived == nil && slot.active?.record.version == 7 && slot.mark == mark)
     }
 
@@ -429,36 +411,32 @@ import Testing
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 20 }, to: &slot)
         let over = slot.timePassed(running: .seconds(20), now: Fixture.now)
         #expect(slot.active == nil && slot.trial == nil && over.effects == [.reload])
-        #expect(Self.report(over)?.isOnTrial == false)
-        var closed = try Self.tryingSlot()
+        #expect(over.reports.last?.isOnTrial == false)
+        var closed = try Fixture.tryingSlot()
         #expect(closed.closed().changes.contains(.trial(nil)))
         #expect(closed.trial == nil)
-    }
-
-    private static func reports(_ transition: ApplyTransition) -> [ReportFacts] {
-        transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
     }
 
     @Test(
         "CFG-61, CFG-63: each end of a trial is reported to the last delivery of each pairing and envelope",
         arguments: ["passed", "failed", "newer", "closed"])
     func theEndIsForAllSenders(_ end: String) throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
         let last = ConfigurationDelivery(pairing: Fixture.delivery.pairing, nonce: .random())
         for delivery in [other, last] {
-            let told = Self.reports(slot.received(bytes, by: delivery, in: context))
+            let told = slot.received(bytes, by: delivery, in: context).reports
             #expect(told.map(\.delivery) == [delivery] && told.first?.isOnTrial == true)
         }
         // Another envelope around them has another digest: its sender knows no other one.
         let foreign = ConfigurationDelivery(pairing: other.pairing, nonce: .random())
         let otherBytes = try Fixture.rewrapped(bytes)
-        let told = Self.reports(slot.received(otherBytes, by: foreign, in: context))
+        let told = slot.received(otherBytes, by: foreign, in: context).reports
         #expect(told.map(\.digest) == [SHA256.digest(otherBytes)] && told.first?.isOnTrial == true)
         slot = ConfigurationSlot(
             key: slot.key, device: slot.device, mark: slot.mark, active: slot.active,
-            trial: try ConfigurationTrial(try Self.written(try #require(slot.trial).row)))
+            trial: try ConfigurationTrial(try Fixture.written(try #require(slot.trial).row)))
         _ = slot.applicationConnected()
         let ended: ApplyTransition
         let expected: Verdict
@@ -471,36 +449,36 @@ import Testing
             expected = .superseded
         case "newer":
             _ = slot.received(try Fixture.envelope(version: 8), by: nil, in: context)
-            ended = slot.answered(try Self.applied(slot), now: Fixture.now)
+            ended = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
             expected = .superseded
         default:
             slot.note(Self.attempts(SHA256.digest(bytes), starts: Self.limit))
             ended = slot.applicationDisconnected()
             expected = .failed
         }
-        #expect(Self.reports(ended).map(\.delivery) == [other, last, foreign])
-        #expect(Self.reports(ended).map(\.digest) == [bytes, bytes, otherBytes].map { SHA256.digest($0) })
-        #expect(Self.reports(ended).allSatisfy { $0.verdict == expected })
-        #expect(Self.reports(ended).allSatisfy { $0.isOnTrial != true })
+        #expect(ended.reports.map(\.delivery) == [other, last, foreign])
+        #expect(ended.reports.map(\.digest) == [bytes, bytes, otherBytes].map { SHA256.digest($0) })
+        #expect(ended.reports.allSatisfy { $0.verdict == expected })
+        #expect(ended.reports.allSatisfy { $0.isOnTrial != true })
     }
 
     @Test("LIM-136, CFG-61: of more pairings than a device keeps, the oldest delivery hears no end while a trial lasts")
     func tooManySenders() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
         let deliveries = (0..<ConfigurationLimits.deliveries).map { _ in
             ConfigurationDelivery(pairing: .random(), nonce: .random())
         }
         for delivery in deliveries {
-            let told = Self.reports(slot.received(bytes, by: delivery, in: context))
+            let told = slot.received(bytes, by: delivery, in: context).reports
             #expect(told.map(\.delivery) == [delivery] && told.first?.verdict == .applied)
         }
-        #expect(Self.reports(Fixture.live(&slot)).map(\.delivery) == deliveries)
+        #expect(Fixture.live(&slot).reports.map(\.delivery) == deliveries)
     }
 
     @Test("LIM-136, CFG-61: a pairing that brings many envelopes around one payload pushes out no other delivery")
     func manyEnvelopes() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
         let noisy = UniqueIdentifier.random()
         var envelope = bytes
@@ -510,7 +488,7 @@ import Testing
             digests.append(SHA256.digest(envelope))
             _ = slot.received(envelope, by: ConfigurationDelivery(pairing: noisy, nonce: .random()), in: context)
         }
-        let ended = Self.reports(Fixture.live(&slot))
+        let ended = Fixture.live(&slot).reports
         #expect(ended.count == ConfigurationLimits.deliveries && ended.first?.delivery == Fixture.delivery)
         #expect(ended.dropFirst().map(\.digest) == Array(digests.suffix(ConfigurationLimits.deliveries - 1)))
     }
@@ -522,30 +500,30 @@ import Testing
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
         for delivery in [Fixture.delivery, other] { _ = slot.received(bytes, by: delivery, in: context) }
         _ = slot.applicationConnected()
-        _ = slot.answered(try Self.applied(slot), now: Fixture.now)
-        let passed = Self.reports(Fixture.live(&slot))
+        _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
+        let passed = Fixture.live(&slot).reports
         #expect(passed.map(\.delivery) == [Fixture.delivery, other])
         #expect(passed.allSatisfy { $0.verdict == .applied && $0.isOnTrial == false })
     }
 
     @Test("CFG-51: the same bytes again during the trial are applied, and their delivery gets the last verdict, too")
     func theSameBytesAgain() throws {
-        var slot = try Self.tryingSlot()
+        var slot = try Fixture.tryingSlot()
         let newer = ConfigurationDelivery(pairing: .random(), nonce: .random())
         let bytes = try #require(slot.active?.record.envelope)
         let again = slot.received(bytes, by: newer, in: try Fixture.context(.staging))
-        #expect(again.verdict == .applied && Self.report(again)?.isOnTrial == true)
-        #expect(Self.report(Fixture.live(&slot))?.delivery == newer)
+        #expect(again.verdict == .applied && again.reports.last?.isOnTrial == true)
+        #expect(Fixture.live(&slot).reports.last?.delivery == newer)
         let later = slot.received(bytes, by: newer, in: try Fixture.context(.staging))
-        #expect(Self.report(later)?.isOnTrial == false)
+        #expect(later.reports.last?.isOnTrial == false)
     }
 
     // MARK: records
 
     @Test("CFG-64, CFG-65: trials and attempts read back as they were written, and nothing else does")
     func recordsReadBack() throws {
-        let trial = try #require(try Self.tryingSlot().trial)
-        #expect(try ConfigurationTrial(try Self.written(trial.dictionary)) == trial)
+        let trial = try #require(try Fixture.tryingSlot().trial)
+        #expect(try ConfigurationTrial(try Fixture.written(trial.dictionary)) == trial)
         #expect(trial.row == trial.dictionary, "with one delivery a row is as releases before it wrote it")
         let brought: PropertyListValue = .data(trial.digest)
         for value in [1, [1], [["pairing": .data([1])]], [["extra": 1]], [["brought": brought]]] as [PropertyListValue]
@@ -564,7 +542,7 @@ import Testing
         var attempts = Self.attempts(trial.digest, starts: 2)
         attempts.confirm(SHA256.digest([1]))
         attempts.use(SHA256.digest([1]), elapsed: 5000)
-        #expect(try LoadAttempts(try Self.written(attempts.dictionary)) == attempts)
+        #expect(try LoadAttempts(try Fixture.written(attempts.dictionary)) == attempts)
         attempts.keep([trial.digest])
         #expect(attempts.entries.map(\.digest) == [trial.digest] && attempts.starts(of: trial.digest) == 2)
         for entry in [
@@ -583,9 +561,5 @@ import Testing
         var attempts = LoadAttempts()
         for _ in 0..<100 { attempts.count([1], known: 7) }
         #expect(attempts.starts(of: [1]) == Self.limit + 1)
-    }
-
-    private static func written(_ fields: PropertyListDictionary) throws -> PropertyListDictionary {
-        try PropertyListReader.readDictionary(try PropertyListWriter.write(fields))
     }
 }

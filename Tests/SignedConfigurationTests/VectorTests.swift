@@ -74,9 +74,8 @@ private struct VectorFile: Decodable {
             // Without any key nothing is judged, and the primary delivers it again (CFG-74).
             let verdict = vector.outcome == "no-key" ? "waiting-for-key" : vector.outcome
             #expect(transition.verdict?.name == verdict, "\(vector.name)")
-            let reports = transition.changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } }
-            #expect(reports.map(\.verdict.name) == [verdict], "\(vector.name)")
-            #expect(reports.map(\.good?.version) == [1], "\(vector.name)")
+            #expect(transition.reports.map(\.verdict.name) == [verdict], "\(vector.name)")
+            #expect(transition.reports.map(\.good?.version) == [1], "\(vector.name)")
             #expect(transition.effects.isEmpty, "\(vector.name)")
             if verdict == "clock-unset" {
                 #expect(slot.active == before.active && slot.mark == before.mark, "it only waits for the clock")
@@ -126,7 +125,7 @@ private struct VectorFile: Decodable {
 
     private static func context(_ vector: VectorFile.Context, anchor: String?) throws -> VerificationContext {
         let profiles = ["full": VerificationProfile.full, "forwarding": .forwarding, "load": .load]
-        let device = try #require(Hexadecimal.decode(vector.device).flatMap { UniqueIdentifier(bytes: $0) })
+        let device = try SigningVectors.identifier(vector.device)
         return VerificationContext(
             profile: try #require(profiles[vector.profile]), application: try ApplicationIdentifier(vector.app),
             role: try #require(DeviceRole(rawValue: vector.role)), anchor: ConfigurationAnchor(pem: anchor),
