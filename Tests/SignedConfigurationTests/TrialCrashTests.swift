@@ -60,23 +60,21 @@ import Testing
         ) throws -> ApplyTransition {
             var next = slot
             let transition = try event(&next)
-            for change in transition.changes {
-                guard let file = change.fileBeforeCommit else { continue }
-                try step()
-                files[file.file] = file.content
-                try check()
-            }
+            try write(transition.changes.filter(\.isWrittenBeforeCommit))
             if !transition.changes.isEmpty { try step() }
             for change in transition.changes { commit(change) }
             slot = next
             try check()
-            for change in transition.changes {
-                guard let file = change.fileAfterCommit else { continue }
+            try write(transition.changes.filter { !$0.isWrittenBeforeCommit })
+            return transition
+        }
+
+        private mutating func write(_ changes: [ApplyChange]) throws {
+            for file in changes.compactMap(\.file) {
                 try step()
                 files[file.file] = file.content
                 try check()
             }
-            return transition
         }
 
         private mutating func commit(_ change: ApplyChange) {

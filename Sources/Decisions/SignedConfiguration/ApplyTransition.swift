@@ -88,24 +88,23 @@ extension ConfigurationSlot {
 package typealias ConfigurationFileChange = (file: ConfigurationFile, content: PropertyListDictionary?)
 
 extension ApplyChange {
-    /// The file that must be written before the commit that rests on it: what becomes active, and its trial.
-    package var fileBeforeCommit: ConfigurationFileChange? {
+    /// The file that changes.
+    package var file: ConfigurationFileChange? {
         switch self {
-        case .active(let active?): (.active, active.dictionary)
-        case .waived(let waived?): (.waived, waived.dictionary)
-        case .trial(let trial?): (.trial, trial.dictionary)
-        case .active, .waived, .trial, .mark, .staged, .counted, .loadReports, .clockFloor, .report: nil
+        case .active(let active): (.active, active?.dictionary)
+        case .waived(let waived): (.waived, waived?.dictionary)
+        case .staged(let staged): (.staged, staged?.dictionary)
+        case .trial(let trial): (.trial, trial?.dictionary)
+        case .mark, .counted, .loadReports, .clockFloor, .report: nil
         }
     }
 
-    /// The file that may change only after the commit: a staged configuration, and what is removed.
-    package var fileAfterCommit: ConfigurationFileChange? {
+    /// Whether its file must be written before the commit that rests on it: what becomes active, and its trial. A
+    /// staged configuration, and what is removed, may change only after the commit.
+    package var isWrittenBeforeCommit: Bool {
         switch self {
-        case .staged(let staged): (.staged, staged?.dictionary)
-        case .active(nil): (.active, nil)
-        case .waived(nil): (.waived, nil)
-        case .trial(nil): (.trial, nil)
-        case .active, .waived, .trial, .mark, .counted, .loadReports, .clockFloor, .report: nil
+        case .active(_?), .waived(_?), .trial(_?): true
+        default: false
         }
     }
 }

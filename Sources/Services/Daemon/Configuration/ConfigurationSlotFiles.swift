@@ -68,7 +68,7 @@ final class ConfigurationSlotFiles {
         _ transition: ApplyTransition, of key: ConfigurationSlotKey, _ moment: Moment, in state: ReceiverState
     ) -> Bool {
         // Only the slot of the present target has files.
-        guard transition.changes.contains(where: \.hasFile), context.isShown(key) else { return true }
+        guard transition.changes.contains(where: { $0.file != nil }), context.isShown(key) else { return true }
         if moment == .beforeCommit, transition.stages, unwrittenChains.contains(key.subject),
             !writeChain(of: key.subject, in: state)
         {
@@ -76,13 +76,8 @@ final class ConfigurationSlotFiles {
         }
         do throws(FileError) {
             guard let (directory, owner) = try ownedDirectory(of: key.application) else { return true }
-            for change in transition.changes {
-                let file =
-                    switch moment {
-                    case .beforeCommit: change.fileBeforeCommit
-                    case .afterCommit: change.fileAfterCommit
-                    }
-                if let file { try make(file, directory, owner) }
+            for change in transition.changes where change.isWrittenBeforeCommit == (moment == .beforeCommit) {
+                if let file = change.file { try make(file, directory, owner) }
             }
             return true
         } catch {
@@ -248,9 +243,4 @@ final class ConfigurationSlotFiles {
     ) throws(FileError) {
         try directory.replace(name, with: content.ownBytes, FileAttributes(mode: 0o600, owner: owner))
     }
-}
-
-extension ApplyChange {
-    /// Whether it is written to a file, or removes one.
-    fileprivate var hasFile: Bool { fileBeforeCommit != nil || fileAfterCommit != nil }
 }
