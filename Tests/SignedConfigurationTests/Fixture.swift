@@ -170,12 +170,3 @@ struct ReportAccount {
         return report
     }
 }
-
-extension TrustedKeySet {
-    /// A set of several keys for the role config alone.
-    init(_ keys: [ConfigurationPublicKey], threshold: Int, revoked: Set<KeyIdentifier> = []) {
-        let keys = Dictionary(keys.map { ($0.identifier, $0.key) }) { first, _ in first }
-        self.init(
-            keys: keys, configuration: KeyRole(keyIdentifiers: Set(keys.keys), threshold: threshold), revoked: revoked)
-    }
-}

@@ -11,10 +11,6 @@ package struct KeyRole: Sendable, Equatable {
     package let keyIdentifiers: Set<KeyIdentifier>
     /// Distinct keys that must have signed; at least 1.
     package let threshold: Int
-
-    package init(keyIdentifiers: Set<KeyIdentifier>, threshold: Int) {
-        (self.keyIdentifiers, self.threshold) = (keyIdentifiers, threshold)
-    }
 }
 
 /// A trusted set of keys (CFG-15).
@@ -36,16 +32,13 @@ package struct TrustedKeySet: Sendable, Equatable {
     package let minimumVersions: [PairedIdentifier: UInt64]
 
     /// The set with one key for the role config.
-    package init(_ key: ConfigurationPublicKey) {
-        self.init(
-            keys: [key.identifier: key.key], configuration: KeyRole(keyIdentifiers: [key.identifier], threshold: 1))
-    }
+    package init(_ key: ConfigurationPublicKey) { self.init([key], threshold: 1) }
 
-    /// A set for the role config alone.
-    package init(keys: [KeyIdentifier: PublicKey], configuration: KeyRole, revoked: Set<KeyIdentifier> = []) {
+    /// A set of these keys for the role config alone.
+    package init(_ keys: [ConfigurationPublicKey], threshold: Int, revoked: Set<KeyIdentifier> = []) {
         version = 1
-        self.keys = keys
-        self.configuration = configuration
+        self.keys = Dictionary(keys.map { ($0.identifier, $0.key) }) { first, _ in first }
+        configuration = KeyRole(keyIdentifiers: Set(self.keys.keys), threshold: threshold)
         keySet = nil
         revocation = nil
         self.revoked = revoked
