@@ -60,10 +60,11 @@ enum Fixture {
             now: now)
     }
 
-    static func slot() throws -> ConfigurationSlot {
-        let key = ConfigurationSlotKey(application: try application(), role: .secondary, target: try target())
-        return ConfigurationSlot(key: key, device: try device())
+    static func slotKey() throws -> ConfigurationSlotKey {
+        ConfigurationSlotKey(application: try application(), role: .secondary, target: try target())
     }
+
+    static func slot() throws -> ConfigurationSlot { ConfigurationSlot(key: try slotKey(), device: try device()) }
 
     /// A slot whose app is connected, has applied version 6 and lives with it.
     static func usedSlot() throws -> ConfigurationSlot {

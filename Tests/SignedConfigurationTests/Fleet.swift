@@ -33,8 +33,7 @@ struct Fleet {
     init(_ count: Int = 1) throws {
         members = (0..<count).map { _ in Member() }
         target = try Fixture.target()
-        key = ConfigurationSlotKey(
-            application: try Fixture.application(), role: .secondary, target: try Fixture.target())
+        key = try Fixture.slotKey()
     }
 
     func addressee(_ index: Int) -> ConfigurationAddressee {

@@ -42,10 +42,8 @@ import Testing
     ) throws -> [UInt8] {
         let facts = ReportFacts(
             delivery: ConfigurationDelivery(pairing: key.pairing, nonce: nonce ?? item.id),
-            key: ConfigurationSlotKey(
-                application: key.subject.application, role: .secondary, target: try Fixture.target()),
-            digest: digest ?? SHA256.digest(item.envelope), transaction: nil, version: nil, verdict: verdict, text: nil,
-            good: nil)
+            key: try Fixture.slotKey(), digest: digest ?? SHA256.digest(item.envelope), transaction: nil, version: nil,
+            verdict: verdict, text: nil, good: nil)
         return ConfigurationReport(facts, device: device, counter: counter, time: Fixture.now)
             .signed(with: signer ?? reporter)
     }

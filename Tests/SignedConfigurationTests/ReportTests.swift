@@ -9,14 +9,27 @@ import Testing
 @Suite struct ReportTests {
     private static let key = ReportPrivateKey.generate()
 
-    private static func report(counter: UInt64 = 1, verdict: Verdict = .applied) throws -> ConfigurationReport {
-        let facts = ReportFacts(
-            delivery: Fixture.delivery,
-            key: ConfigurationSlotKey(
-                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
-            digest: SHA256.digest([1, 2, 3]), transaction: .random(), version: 7, verdict: verdict, text: "fine",
-            good: GoodConfiguration(version: 7, digest: SHA256.digest([1, 2, 3])))
-        return ConfigurationReport(facts, device: try Fixture.device(), counter: counter, time: Fixture.now)
+    private static func facts(
+        _ verdict: Verdict, by delivery: ConfigurationDelivery = Fixture.delivery, text: String? = nil,
+        waived: Bool = false, trial: Bool? = nil
+    ) throws -> ReportFacts {
+        ReportFacts(
+            delivery: delivery, key: try Fixture.slotKey(), digest: SHA256.digest([1, 2, 3]), transaction: .random(),
+            version: 7, verdict: verdict, text: text,
+            good: GoodConfiguration(version: 7, digest: SHA256.digest([1, 2, 3])), isWaived: waived, isOnTrial: trial)
+    }
+
+    private static func report(
+        _ verdict: Verdict = .applied, text: String? = nil, waived: Bool = false, trial: Bool? = nil,
+        counter: UInt64 = 1, form: ConfigurationReport.Form = .second
+    ) throws -> ConfigurationReport {
+        ConfigurationReport(
+            try facts(verdict, text: text, waived: waived, trial: trial), device: try Fixture.device(),
+            counter: counter, time: Fixture.now, form: form)
+    }
+
+    private static func earlyFailure() throws -> ReportFacts {
+        try facts(.rejected(.threshold), by: ConfigurationDelivery(pairing: .random(), nonce: .random()))
     }
 
     private static func account() throws -> ReportAccount {
@@ -28,7 +41,7 @@ import Testing
     @Test("CFG-50: a report reads back as it was signed")
     func aReportReadsBackAsItWasSigned() throws {
         var account = try Self.account()
-        let report = try Self.report()
+        let report = try Self.report(text: "fine")
         #expect(try account.accept(report.signed(with: Self.key)) == report)
         #expect(account.counter == 1)
         #expect(account.open.isEmpty)
@@ -37,7 +50,7 @@ import Testing
     @Test("CFG-51: a replayed report is refused")
     func aReplayedReportIsRefused() throws {
         var account = try Self.account()
-        let waiting = try Self.report(counter: 5, verdict: .waitingForApplication).signed(with: Self.key)
+        let waiting = try Self.report(.waitingForApplication, counter: 5).signed(with: Self.key)
         _ = try account.accept(waiting)
         #expect(throws: ReportFailure.replayed) { try account.accept(waiting) }
         let older = try Self.report(counter: 4).signed(with: Self.key)
@@ -103,27 +116,8 @@ import Testing
     @Test("CFG-50: text is cut at the limit on a whole character")
     func textIsCutAtTheLimitOnAWholeCharacter() throws {
         let text = String(repeating: "\u{20ac}", count: 200)
-        let facts = ReportFacts(
-            delivery: Fixture.delivery,
-            key: ConfigurationSlotKey(
-                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
-            digest: SHA256.digest([]), transaction: nil, version: nil, verdict: .rejected(.threshold), text: text,
-            good: nil)
+        let facts = try Self.facts(.rejected(.threshold), text: text)
         #expect(facts.text?.utf8.count == 255)
-    }
-
-    private static func report(
-        _ verdict: Verdict, waived: Bool = false, trial: Bool? = nil, counter: UInt64 = 1,
-        form: ConfigurationReport.Form = .second
-    ) throws -> ConfigurationReport {
-        let facts = ReportFacts(
-            delivery: Fixture.delivery,
-            key: ConfigurationSlotKey(
-                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
-            digest: SHA256.digest([1]), transaction: .random(), version: 7, verdict: verdict, text: nil, good: nil,
-            isWaived: waived, isOnTrial: trial)
-        return ConfigurationReport(
-            facts, device: try Fixture.device(), counter: counter, time: Fixture.now, form: form)
     }
 
     @Test("CFG-51, CFG-67: 'applied' on trial leaves its nonce open, and the last verdict finishes it")
@@ -221,14 +215,5 @@ import Testing
         let due = gate.due(at: start + .seconds(60))
         #expect(due.map(\.delivery) == [last.delivery] && due[0].text == "2 in a row; the last: threshold")
         #expect(gate.due(at: start + .seconds(300)).isEmpty)
-    }
-
-    private static func earlyFailure() throws -> ReportFacts {
-        ReportFacts(
-            delivery: ConfigurationDelivery(pairing: .random(), nonce: .random()),
-            key: ConfigurationSlotKey(
-                application: try Fixture.application(), role: .secondary, target: try Fixture.target()),
-            digest: SHA256.digest([]), transaction: nil, version: nil, verdict: .rejected(.threshold), text: nil,
-            good: nil)
     }
 }
