@@ -22,6 +22,12 @@ package struct ConfigurationRecord: Sendable, Equatable {
     package let payload: ConfigurationPayload
 
     /// The record of bytes that have been verified for the slot.
+    init(key: ConfigurationSlotKey, device: UniqueIdentifier, _ verified: VerifiedConfiguration) {
+        (self.key, self.device, envelope) = (key, device, verified.bytes)
+        (digest, payload, statement) = (verified.digest, verified.payload, verified.statement)
+    }
+
+    /// The record of bytes that were verified before.
     package init(
         key: ConfigurationSlotKey, device: UniqueIdentifier, envelope: [UInt8]
     ) throws(FieldError) {

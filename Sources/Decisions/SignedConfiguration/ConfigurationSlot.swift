@@ -71,7 +71,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
                 answerAgain(applicable.verified, by: deliveries, &transition)
             } else {
                 if isApplicationConnected { try context.schemaRefusal?.check(applicable.payload) }
-                try stage(applicable.verified, by: deliveries, in: context, &transition)
+                stage(applicable.verified, by: deliveries, in: context, &transition)
             }
         } catch {
             let failure = stageForClock(envelope, after: error, by: deliveries, in: context, &transition)
@@ -203,12 +203,11 @@ package struct ConfigurationSlot: Sendable, Equatable {
     private mutating func stage(
         _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, in context: VerificationContext,
         _ transition: inout ApplyTransition
-    ) throws(VerificationFailure) {
+    ) {
         let isOffered = phase == .offered && staged?.record.digest == verified.digest
         // CFG-22: without a good signature no mark moves.
         if verified.waived == nil { restartMark(in: context, &transition) }
-        let record = try record(of: verified.bytes)
-        replaceStaged(record, isWaived: verified.waived != nil, by: deliveries, in: context, &transition)
+        replaceStaged(verified, by: deliveries, in: context, &transition)
         if isOffered { return }
         phase = .waitingForApplication
         if app.takesOffers { offer(&transition) }
@@ -236,13 +235,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
         do {
             let verified = try VerifiedConfiguration(try UnverifiedEnvelope(envelope), in: completed(context))
             try checkWaiting(verified)
-            let (record, isWaived) = (try record(of: envelope), verified.waived != nil)
+            let isWaived = verified.waived != nil
             let isKept = (phase != .waitingForClock || deliveries.isEmpty) && staged?.isWaived == isWaived
             if isKept, staged?.record.statement == verified.statement {
                 if staged?.record.digest == verified.digest { join(deliveries, &transition) }
                 return failure
             }
-            replaceStaged(record, isWaived: isWaived, by: deliveries, in: context, &transition)
+            replaceStaged(verified, by: deliveries, in: context, &transition)
             phase = .waitingForClock
             return failure
         } catch {
@@ -264,9 +263,10 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     private mutating func replaceStaged(
-        _ record: ConfigurationRecord, isWaived: Bool, by deliveries: ConfigurationDeliveries,
-        in context: VerificationContext, _ transition: inout ApplyTransition
+        _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, in context: VerificationContext,
+        _ transition: inout ApplyTransition
     ) {
+        let record = ConfigurationRecord(key: key, device: device, verified)
         var same = staged.flatMap { $0.record.statement == record.statement ? $0 : nil }
         let isSame = staged?.record.digest == record.digest
         var (answered, ended) = (deliveries, staged?.deliveries ?? ConfigurationDeliveries())
@@ -278,7 +278,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if !isSame, phase == .offered { same?.uncount() }
         let newer = StagedConfiguration(
             record, staged: context.now, mark: VersionMark.counting(mark, under: context.anchor)?.highestRefused,
-            allowsInvalid: context.allowsInvalidSignatures, isWaived: isWaived, deliveries: answered,
+            allowsInvalid: context.allowsInvalidSignatures, isWaived: verified.waived != nil, deliveries: answered,
             attempts: same?.attempts ?? 0)
         staged = newer
         transition.add(.staged(newer))

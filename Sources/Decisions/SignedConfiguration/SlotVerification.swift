@@ -51,13 +51,4 @@ extension ConfigurationSlot {
                 .equivocation, "version \(payload.version) is waiting with other bytes", payload: payload)
         }
     }
-
-    /// The record of bytes that have been verified for the slot.
-    func record(of envelope: [UInt8]) throws(VerificationFailure) -> ConfigurationRecord {
-        do {
-            return try ConfigurationRecord(key: key, device: device, envelope: envelope)
-        } catch {
-            throw VerificationFailure(.malformed, error.description)
-        }
-    }
 }
