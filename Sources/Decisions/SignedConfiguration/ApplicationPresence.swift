@@ -38,7 +38,6 @@ struct ApplicationPresence: Sendable, Equatable {
         (loadFault, hasAnsweredReload, self.cannotJudge) = (fault, hasAnswered, cannotJudge)
     }
 
-    /// The fault of a configuration, as far as the app has named it.
     func fault(of shown: ActiveConfiguration) -> LoadFault? { loadFault?.of(shown) }
 
     mutating func registered() {
@@ -49,7 +48,6 @@ struct ApplicationPresence: Sendable, Equatable {
         offersAnother()
     }
 
-    /// The registration counts as an attempt of the trial.
     mutating func startCounted() { hasCountedStart = true }
 
     /// Clears the note that the last registration counts as an attempt; returns whether there was one.
@@ -82,7 +80,6 @@ struct ApplicationPresence: Sendable, Equatable {
     /// The next offer is of other bytes than the last one, or to another process.
     mutating func offersAnother() { (unjudgedOffers, offerPause) = (0, .zero) }
 
-    /// The verdict on the last offer has come.
     mutating func offerJudged() {
         hasReplacedOffer = false
         offersAnother()
@@ -97,7 +94,6 @@ struct ApplicationPresence: Sendable, Equatable {
         return unjudged != deliveries
     }
 
-    /// Another configuration is on trial.
     mutating func trialBegan() { (lived, hasCountedStart) = (nil, false) }
 
     /// Running time since the last call: the next report about loading and the next offer come nearer.

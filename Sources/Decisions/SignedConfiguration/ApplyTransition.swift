@@ -5,7 +5,6 @@ package import TandemPropertyList
 
 /// A durable change of one slot.
 package enum ApplyChange: Sendable, Equatable {
-    /// The row of the version mark.
     case mark(VersionMark)
     /// The row of the staged configuration and `staged.plist`; nil removes both.
     case staged(StagedConfiguration?)
@@ -47,7 +46,6 @@ extension ConfigurationSlot {
         }
     }
 
-    /// The phase of the staged configuration.
     package enum Phase: Sendable, Equatable {
         case idle
         /// Staged; it is offered as soon as the app is there.
@@ -58,7 +56,6 @@ extension ConfigurationSlot {
         case offered
     }
 
-    /// How an app's connection ended.
     package enum Ending: Sendable {
         /// Its process may have failed.
         case lost
@@ -88,7 +85,6 @@ extension ConfigurationSlot {
 package typealias ConfigurationFileChange = (file: ConfigurationFile, content: PropertyListDictionary?)
 
 extension ApplyChange {
-    /// The file that changes.
     package var file: ConfigurationFileChange? {
         switch self {
         case .active(let active): (.active, active?.dictionary)
@@ -119,7 +115,6 @@ package enum ApplyEffect: Sendable, Equatable {
 
 /// The outcome of one event of a slot.
 package struct ApplyTransition: Sendable, Equatable {
-    /// An event that changed nothing durable.
     package init() {}
 
     /// The end of bytes that waited and gave way.

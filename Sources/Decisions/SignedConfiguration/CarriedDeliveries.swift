@@ -6,7 +6,6 @@ import TandemCrypto
 package import TandemPropertyList
 import TandemWire
 
-/// The carrying side of one device.
 package struct CarriedDeliveries: Sendable {
     /// The way of one delivery through this device.
     package struct Way: Sendable, Equatable {
@@ -19,7 +18,6 @@ package struct CarriedDeliveries: Sendable {
         package let downstream: UniqueIdentifier
         /// The far pairing.
         package let to: UniqueIdentifier
-        /// Whether it is a step of a key chain.
         package let isKeyStatement: Bool
         /// In the order in which they came.
         fileprivate(set) var ordinal: UInt64 = 0
@@ -81,7 +79,6 @@ package struct CarriedDeliveries: Sendable {
     private var leftOut: [LeftOut: MonotonicTime] = [:]
     /// Of the last statement.
     private var counter: UInt64 = 0
-    /// Of the last way.
     private var lastOrdinal: UInt64 = 0
 
     package init() {}
@@ -242,7 +239,6 @@ package struct CarriedDeliveries: Sendable {
         }
     }
 
-    /// A pairing is gone.
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> [CarriedChange] {
         let ended = ways.values.filter { $0.upstream == pairing || $0.downstream == pairing || $0.to == pairing }
         for way in ended {
@@ -342,7 +338,6 @@ extension CarriedDeliveries.Announcement {
     }
 }
 
-/// A durable change of the carrying side.
 package enum CarriedChange: Sendable, Equatable {
     case way(CarriedDeliveries.Way)
     case forgotten(UniqueIdentifier)

@@ -9,7 +9,6 @@ import TandemWire
 
 /// One carrier's word on one app.
 package struct CarrierStatement: Sendable, Equatable {
-    /// A secondary of the carrier.
     package struct Secondary: Sendable, Equatable {
         /// The pairing between the carrier and the secondary.
         package let pairing: UniqueIdentifier
@@ -61,7 +60,6 @@ package struct CarrierStatement: Sendable, Equatable {
     /// The exact bytes of the statements of those secondaries that carry.
     package let below: [[UInt8]]
 
-    /// The exact bytes of the signed statement.
     package func signed(with key: ReportPrivateKey) -> [UInt8] { key.sign(dictionary, type: .carrier) }
 
     /// A statement of as many of these secondaries as an envelope has room for (LIM-94), without any below.
@@ -125,7 +123,6 @@ extension CarrierStatement {
         (self.secondaries, faulty, self.below) = (secondaries, [], below)
     }
 
-    /// Verifies a statement under its maker's report key.
     init(verifying bytes: [UInt8], with key: ReportPublicKey) throws(CarrierFailure) {
         let fields: PropertyListDictionary
         do { fields = try key.payload(of: bytes, type: .carrier) } catch { throw .unverified(error) }
@@ -223,7 +220,6 @@ package enum CarrierFailure: Error, Sendable, Equatable {
     /// More carriers in a row, statements or devices than a primary follows (LIM-94).
     case tooMany
 
-    /// The stable name.
     package var name: String {
         switch self {
         case .unverified(let failure): failure.rawValue

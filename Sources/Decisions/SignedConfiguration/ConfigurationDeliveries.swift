@@ -115,7 +115,6 @@ extension ConfigurationDeliveries {
         return fields
     }
 
-    /// Reads the fields of a file or a row.
     init(_ fields: inout FieldReader) throws(FieldError) {
         let earlier = try fields.optional("earlier", "a list of dictionaries") { value in
             value.list(atMost: ConfigurationLimits.list) { $0.dictionaryValue }

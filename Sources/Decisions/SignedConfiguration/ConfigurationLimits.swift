@@ -1,6 +1,5 @@
 // Every limit of signed configuration, each with its reason. Checked at limit - 1, limit and limit + 1.
 
-/// Limits of signed configuration.
 package enum ConfigurationLimits {
     /// Bytes of an envelope (LIM-2): settings, not data.
     package static let envelope = 65_536

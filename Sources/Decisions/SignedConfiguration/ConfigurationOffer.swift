@@ -7,7 +7,6 @@ import TandemCrypto
 package import TandemPropertyList
 import TandemWire
 
-/// The daemon's offer to the app.
 package struct ConfigurationOffer: Sendable, Equatable {
     package let envelope: [UInt8]
     package let target: PairedIdentifier
@@ -34,7 +33,6 @@ package struct ConfigurationOffer: Sendable, Equatable {
     /// The message of CFG-42.
     package static let reloadMessage: PropertyListDictionary = ["tandem.reload": true]
 
-    /// The body of the frame.
     package var message: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "tandem.configuration": .data(envelope), "tandem.target": .string(target.text),
@@ -94,7 +92,6 @@ package struct OfferReply: Sendable, Equatable {
         text = "the app did not live with it"
     }
 
-    /// The answer that these bytes were rejected.
     package init(_ failure: VerificationFailure, of envelope: [UInt8]) {
         verdict = .rejected(failure.rejection)
         digest = SHA256.digest(envelope)
@@ -109,7 +106,6 @@ package struct OfferReply: Sendable, Equatable {
         return rejection.mayLackKeySets
     }
 
-    /// The body of the reply.
     package var message: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "tandem.verdict": .string(verdict.name), "tandem.digest": .data(digest),
@@ -171,18 +167,15 @@ package struct UnjudgedOffer: Sendable, Equatable {
         self.init(ofBytes: SHA256.digest(envelope), because: fault)
     }
 
-    /// - Parameter digest: SHA-256 of the bytes.
     package init(ofBytes digest: [UInt8], because fault: String) {
         self.digest = digest
         text = "the app cannot read its key sets (\(KeySetChainFile.name)): \(fault)"
     }
 
-    /// The body of the reply.
     package var message: PropertyListDictionary {
         ["tandem.verdict": .string(Self.name), "tandem.digest": .data(digest), "tandem.text": .string(text)]
     }
 
-    /// Reads a reply; nil for any other.
     package init?(_ message: PropertyListDictionary) {
         guard message["tandem.verdict"]?.stringValue == Self.name, let digest = message["tandem.digest"]?.digestValue
         else { return nil }

@@ -148,7 +148,6 @@ extension PropertyListValue {
 }
 
 extension ConfigurationPayload {
-    /// The payload's fields.
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "typ": "config", "spec": .string(specification), "app": .string(application.description),
@@ -167,7 +166,6 @@ extension ConfigurationPayload {
     }
 }
 
-/// Why a configuration could not be signed.
 package enum SigningError: Error, Sendable, Equatable {
     /// The payload breaks a rule of CFG-10.
     case payload(FieldError)
@@ -189,9 +187,7 @@ extension SigningError: CustomStringConvertible {
     }
 }
 
-/// Signs configurations.
 package enum ConfigurationSigner {
-    /// The exact bytes of the signed configuration envelope.
     package static func sign(
         _ payload: ConfigurationPayload, with keys: [ConfigurationPrivateKey]
     ) throws(SigningError) -> [UInt8] {

@@ -10,7 +10,6 @@ import TandemWire
 /// A report (CFG-50).
 package struct ConfigurationReport: Sendable, Hashable {
     package let facts: ReportFacts
-    /// The reporting device.
     package let device: UniqueIdentifier
     /// From 1, higher with each report of the device.
     package let counter: UInt64
@@ -40,7 +39,6 @@ package struct ConfigurationReport: Sendable, Hashable {
     /// Whether another verdict on the same delivery follows (CFG-51).
     package var isProvisional: Bool { facts.verdict.isProvisional || facts.isOnTrial == true }
 
-    /// The exact bytes of the signed report.
     package func signed(with key: ReportPrivateKey) -> [UInt8] { key.sign(dictionary, type: .report) }
 }
 

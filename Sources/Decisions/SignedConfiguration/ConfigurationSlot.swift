@@ -532,7 +532,6 @@ package struct ConfigurationSlot: Sendable, Equatable {
         finishFailure(verdict, text, &transition)
     }
 
-    /// The staged configuration is given up.
     private mutating func failStaged(_ transition: inout ApplyTransition, _ reason: String? = nil) {
         guard let staged else { return }
         dropStaged(&transition)

@@ -34,7 +34,6 @@ package struct ConfigurationTrial: Sendable, Equatable {
     /// Whether a configuration with this digest has not proved to be good.
     package func covers(_ digest: [UInt8]) -> Bool { digest == self.digest || digest == replaced }
 
-    /// The text of a trial's failure, for people.
     static var failureText: String {
         let seconds = ConfigurationLimits.trial.components.seconds
         return "the app stopped within \(seconds) s of loading it, \(ConfigurationLimits.attempts) times in a row"
@@ -102,7 +101,6 @@ extension ConfigurationTrial {
 /// The library's own account of the configurations that it loads: `attempts.plist` in the app's directory (CFG-65),
 /// written by the library and only read by the daemon.
 package struct LoadAttempts: Sendable, Equatable {
-    /// The account of one configuration.
     package struct Entry: Sendable, Equatable {
         package let digest: [UInt8]
         /// Starts of the app that were about to apply it before it had proved to be good.
@@ -146,7 +144,6 @@ package struct LoadAttempts: Sendable, Equatable {
         self[digest].elapsed = max(self[digest].elapsed, elapsed)
     }
 
-    /// Forgets all but these.
     package mutating func keep(_ digests: [[UInt8]]) { entries.removeAll { !digests.contains($0.digest) } }
 }
 

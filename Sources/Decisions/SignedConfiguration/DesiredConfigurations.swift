@@ -6,7 +6,6 @@
 package import TandemBase
 package import TandemCrypto
 
-/// Desired configurations of one primary and the state of its secondaries.
 package struct DesiredConfigurations: Sendable {
     private struct Secondary {
         /// Nil before the first delivery: most secondaries have no configuration.
@@ -40,7 +39,6 @@ package struct DesiredConfigurations: Sendable {
     /// The desired envelopes of a slot, the highest version last.
     package func desired(of key: ConfigurationSlotKey) -> [DesiredConfiguration] { slots[key]?.desired ?? [] }
 
-    /// The envelope with a digest, if it is desired.
     package func desired(_ digest: [UInt8], of key: ConfigurationSlotKey) -> DesiredConfiguration? {
         slots[key]?.envelope(digest)
     }

@@ -3,7 +3,6 @@
 
 import TandemBase
 
-/// The desired envelopes of a slot.
 struct DesiredSlot {
     var history: [AcceptedConfiguration] = []
     /// A version that no secondary has applied yet leaves the proven one before it in place.
@@ -23,7 +22,6 @@ struct DesiredSlot {
     /// All of them; the highest version is last.
     var desired: [DesiredConfiguration] { all.compactMap { envelopes[$0] } }
 
-    /// The envelope with this digest.
     func envelope(_ digest: [UInt8]) -> DesiredConfiguration? { versions[digest].flatMap { envelopes[$0] } }
 
     func contains(_ digest: [UInt8]) -> Bool { versions[digest] != nil }

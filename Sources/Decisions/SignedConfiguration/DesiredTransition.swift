@@ -48,7 +48,6 @@ package struct ConfigurationItem: Sendable, Equatable {
     package let envelope: [UInt8]
 }
 
-/// A durable change of the desired state.
 package enum DesiredChange: Sendable, Equatable {
     case desired(DesiredConfiguration)
     case dropped(ConfigurationSlotKey, version: UInt64)
@@ -61,7 +60,6 @@ package enum DesiredChange: Sendable, Equatable {
     case unpaired(UniqueIdentifier)
 }
 
-/// The outcome of one event of the desired state.
 package struct DesiredTransition: Sendable, Equatable {
     /// The rows, in their order.
     package internal(set) var changes: [DesiredChange] = []
@@ -72,10 +70,8 @@ package struct DesiredTransition: Sendable, Equatable {
     /// Applications whose rollout goes on: all secondaries may lack something now.
     package internal(set) var promoted: Set<ApplicationIdentifier> = []
 
-    /// An event that changed nothing else.
     package init(changes: [DesiredChange] = []) { self.changes = changes }
 
-    /// Adds the outcome of another event after this one.
     package mutating func append(_ next: DesiredTransition) {
         changes += next.changes
         deliveries += next.deliveries
@@ -89,7 +85,6 @@ package struct SecondaryStanding: Sendable, Equatable {
     package let desired: DesiredConfiguration
     /// The version that the last report says is active; nil for none, or without a report.
     package let reported: UInt64?
-    /// The last verdict on the desired envelope.
     package let verdict: String?
     package let text: String?
     package let ending: ForwardedConfiguration.Ending?

@@ -21,7 +21,6 @@ package struct EarlyFailureGate: Sendable {
     ///   verdicts.
     package init(isStatement: Bool = false) { capacity = isStatement ? 1 : ConfigurationLimits.openDeliveries }
 
-    /// A failure waits for its report.
     package var isHolding: Bool { !held.isEmpty }
 
     /// An early failure has happened: what to report now, which may be nothing for the moment.
@@ -45,7 +44,6 @@ package struct EarlyFailureGate: Sendable {
 }
 
 extension ReportFacts {
-    /// The report of the last of several failures.
     fileprivate func standingFor(_ count: Int) -> ReportFacts {
         ReportFacts(
             delivery: delivery, key: key, digest: digest, transaction: transaction, version: version, verdict: verdict,

@@ -21,7 +21,6 @@ package struct FarSecondary: Sendable, Equatable {
     var mark: [UInt8] { SHA256.digest((path + [facts.pairing]).flatMap(\.bytes)) }
 }
 
-/// The far secondaries of one device.
 package struct FarSecondaries: Sendable {
     /// The first word of a carrier on one of its pairings.
     package struct Certified: Sendable, Equatable {
@@ -92,7 +91,6 @@ package struct FarSecondaries: Sendable {
         (known[pairing] ?? [:]).map { ($0.key, $0.value.facts.target) }.sorted { $0.0 < $1.0 }
     }
 
-    /// The far pairings behind one carrier.
     package func pairings(behind carrier: UniqueIdentifier) -> [UniqueIdentifier] {
         pairings.filter { self[$0]?.carrier == carrier }
     }
@@ -111,7 +109,6 @@ package struct FarSecondaries: Sendable {
                 .keys)
     }
 
-    /// The last accepted statement of a carrier.
     package func statement(of carrier: UniqueIdentifier, about app: ApplicationIdentifier) -> AcceptedStatement? {
         branches[carrier]?.accepted[app]
     }
@@ -143,7 +140,6 @@ package struct FarSecondaries: Sendable {
         certified.gone.map { Hidden(carrier: carrier, pairing: pairing, device: certified.device, gone: $0) }
     }
 
-    /// All devices that are stated now.
     private var devices: Set<UniqueIdentifier> { Set(known.values.flatMap { $0.values.map(\.facts.device) }) }
 
     // MARK: events
@@ -483,7 +479,6 @@ extension FarSecondaries.Certified {
     }
 }
 
-/// A durable change of the far secondaries.
 package enum FarChange: Sendable, Equatable {
     case statement(UniqueIdentifier, ApplicationIdentifier, AcceptedStatement)
     /// - path: the pairings from this device to the one that named it; none once its carrier is unpaired.
@@ -502,7 +497,6 @@ package enum FarChange: Sendable, Equatable {
     }
 }
 
-/// The outcome of one event of the far secondaries.
 package struct FarTransition: Sendable, Equatable {
     package internal(set) var changes: [FarChange] = []
     /// The far pairings that the statement names.

@@ -57,7 +57,6 @@ struct FieldReader {
 }
 
 extension PropertyListValue {
-    /// An integer from 1.
     var positiveValue: UInt64? { unsignedValue.flatMap { $0 > 0 ? $0 : nil } }
 
     /// Milliseconds since 1970.

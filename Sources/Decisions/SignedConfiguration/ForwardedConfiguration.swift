@@ -142,7 +142,6 @@ package struct SecondaryState: Sendable, Equatable {
         let text: String
     }
 
-    /// Why a delivery is looked at.
     enum Occasion {
         /// The operator applied these bytes.
         case applied([UInt8])
@@ -213,7 +212,6 @@ package struct SecondaryState: Sendable, Equatable {
         transition.changes += surplus.map { .forgotten($0) }
     }
 
-    /// Takes a stored delivery over.
     mutating func restore(_ entry: ForwardedConfiguration) {
         if entry.isFinished {
             if last.map({ $0.accepted < entry.accepted }) ?? true { last = entry }
@@ -252,7 +250,6 @@ package struct SecondaryState: Sendable, Equatable {
 
     mutating func forgetRefusal(of digest: [UInt8]) { refusals.removeAll { $0.digest == digest } }
 
-    /// Whether the secondary gets this envelope now.
     func lacks(_ wanted: DesiredConfiguration, because occasion: Occasion) -> Bool {
         let hasIt = good?.digest == wanted.digest
         return switch occasion {

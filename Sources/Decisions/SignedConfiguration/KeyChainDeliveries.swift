@@ -8,7 +8,6 @@ package import TandemCrypto
 package import TandemPropertyList
 import TandemWire
 
-/// A primary's deliveries of key chains.
 package struct KeyChainDeliveries: Sendable, Equatable {
     /// One chain at one secondary.
     package struct Key: Sendable, Hashable {
@@ -48,7 +47,6 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         package fileprivate(set) var cancelled: [UniqueIdentifier] = []
     }
 
-    /// The last verdict of a secondary on a step.
     package struct Result: Sendable, Equatable {
         package let digest: [UInt8]
         package let verdict: Verdict
@@ -107,7 +105,6 @@ package struct KeyChainDeliveries: Sendable, Equatable {
             return steps
         }
 
-        /// The verdict on a step; nil while there is none.
         package func verdict(on digest: [UInt8], at index: Int) -> Verdict? {
             if accepted > index { return .applied }
             guard let result else { return nil }
@@ -129,7 +126,6 @@ package struct KeyChainDeliveries: Sendable, Equatable {
             return trust.isLost(by: next, after: hadKey ? .key : result == nil ? .nothing : .reports)
         }
 
-        /// Whether a refused chain starts again.
         fileprivate func startsAgain(_ occasion: Occasion, _ count: Int) -> Bool {
             switch occasion {
             case .linked: true
@@ -301,7 +297,6 @@ extension KeyChainDeliveries {
         return before.map { ($0.key, $0.value.underWay.map(\.id)) }
     }
 
-    /// The pairing is gone.
     package mutating func unpaired(_ pairing: UniqueIdentifier) -> [Key] {
         let keys = progress.keys.filter { $0.pairing == pairing }
         for key in keys { put(nil, of: key) }
@@ -315,10 +310,8 @@ extension KeyChainDeliveries {
     /// The row of the progress along a chain; nil if it has none.
     package func row(of key: Key) -> PropertyListDictionary? { progress[key]?.dictionary }
 
-    /// The last accepted counter of a secondary's reports on steps.
     package func counter(of pairing: UniqueIdentifier) -> ReportCounter? { counters[pairing] }
 
-    /// Takes stored progress over.
     package mutating func restore(_ fields: PropertyListDictionary, of key: Key) throws(FieldError) {
         put(try Progress(fields), of: key)
     }

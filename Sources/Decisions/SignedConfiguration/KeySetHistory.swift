@@ -36,7 +36,6 @@ package struct KeySetHistory: Sendable, Equatable {
     /// sets do not count (CFG-88).
     package private(set) var markEpoch: UInt64
 
-    /// The outcome of a statement that was accepted.
     package enum Change: Sendable, Equatable {
         /// It is part of the history already, or revokes nothing more.
         case known
@@ -141,7 +140,6 @@ package struct KeySetHistory: Sendable, Equatable {
         case conflict = "anchor-conflict"
     }
 
-    /// The relation of an anchor that is learned later.
     package func succession(of later: KeySetHistory) -> Succession {
         if let bytes = later.anchorBytes {
             if contains(bytes) { return .known }
@@ -366,7 +364,6 @@ package enum KeySetText {
 
     package static func text(of envelope: [UInt8]) -> String { PEMText.write(envelope, label: label) }
 
-    /// Whether the text claims to be a key set.
     package static func isKeySet(_ text: String) -> Bool {
         text.drop { $0.isWhitespace }.utf8.starts(with: "-----BEGIN \(label)-----".utf8)
     }

@@ -115,7 +115,6 @@ package struct KeySetDocument: Sendable, Equatable {
     package var withdrawn: [[UInt8]]
     package var minimumVersions: [PairedIdentifier: UInt64]
 
-    /// A set of these keys by role.
     package init(
         subject: KeySubject, version: UInt64, issued: UInt64,
         roles: [KeyRoleName: (keys: [PublicKey], threshold: Int)]
@@ -210,7 +209,6 @@ extension KeySetDocument {
         return versions.count == values.count ? versions : nil
     }
 
-    /// The payload's fields.
     package var dictionary: PropertyListDictionary {
         var fields = StatementHead.fields(Self.type, subject, issued)
         fields["ver"] = PropertyListValue(version)
@@ -373,7 +371,6 @@ extension RevocationDocument {
         try head.check(Self.type, known: Self.knownFields)
     }
 
-    /// The payload's fields.
     package var dictionary: PropertyListDictionary {
         var fields = StatementHead.fields(Self.type, subject, issued)
         fields["keyset"] = PropertyListValue(keySetVersion)
@@ -423,14 +420,11 @@ extension PropertyListDictionary {
     }
 }
 
-/// Signs statements about keys.
 package enum KeyStatementSigner {
-    /// The exact bytes of the signed key set.
     package static func sign(_ document: KeySetDocument, with keys: [PrivateKey]) throws(SigningError) -> [UInt8] {
         try SignedEnvelope.signed(document.dictionary, type: .keySet, with: keys)
     }
 
-    /// The exact bytes of the signed revocation.
     package static func sign(_ document: RevocationDocument, with keys: [PrivateKey]) throws(SigningError) -> [UInt8] {
         try SignedEnvelope.signed(document.dictionary, type: .revocation, with: keys)
     }

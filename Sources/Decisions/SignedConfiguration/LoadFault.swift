@@ -19,7 +19,6 @@ package struct LoadFault: Sendable {
     /// The fault, if it is about this configuration.
     package func of(_ shown: ActiveConfiguration?) -> Self? { digest == shown?.record.digest ? self : nil }
 
-    /// The words for people.
     var text: String { "the app does not load it [\(rejection)]" + (detail.isEmpty ? "" : ": \(detail)") }
 }
 

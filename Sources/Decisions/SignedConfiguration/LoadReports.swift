@@ -48,7 +48,6 @@ package struct LoadReports: Sendable, Equatable {
 }
 
 extension LoadReports {
-    /// The row's fields.
     package var dictionary: PropertyListDictionary {
         var fields: PropertyListDictionary = ["v": 1, "digest": .data(digest)]
         // Empty for `differs`.

@@ -62,7 +62,6 @@ extension Rejection {
     }
 }
 
-/// A configuration that was rejected.
 package struct VerificationFailure: Error, Sendable {
     package let rejection: Rejection
     /// The fault and its location, in one sentence without the name.
@@ -120,7 +119,6 @@ package enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// The stable name.
     package var name: String {
         switch self {
         case .applied: Word.applied.rawValue

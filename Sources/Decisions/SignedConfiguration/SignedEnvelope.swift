@@ -7,7 +7,6 @@ package import TandemCrypto
 package import TandemPropertyList
 import TandemWire
 
-/// Signed bytes, as the signer made them.
 package enum SignedEnvelope {
     /// The exact bytes of a statement with these fields, signed by each key.
     static func signed(

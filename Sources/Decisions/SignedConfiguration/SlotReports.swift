@@ -4,7 +4,6 @@
 import TandemCrypto
 
 extension ConfigurationSlot {
-    /// Adds the reports for the senders, if there are any.
     func report(
         _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by deliveries: ConfigurationDeliveries,
         text: String? = nil, isOnTrial: Bool? = nil, _ transition: inout ApplyTransition

@@ -23,7 +23,6 @@ extension ConfigurationSlot {
         }
     }
 
-    /// The context for this slot.
     func completed(_ context: VerificationContext) -> VerificationContext {
         var context = context
         context.application = key.application

@@ -4,7 +4,6 @@
 
 package import TandemBase
 
-/// The facts that a configuration is verified against.
 package struct VerificationContext: Sendable {
     package var profile: VerificationProfile
     package var application: ApplicationIdentifier

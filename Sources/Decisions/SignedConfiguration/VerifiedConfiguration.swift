@@ -5,7 +5,6 @@ import TandemBase
 package import TandemCrypto
 import TandemPropertyList
 
-/// A configuration with good signatures, for this application and role.
 package struct VerifiedConfiguration: Sendable {
     /// The exact bytes of the envelope.
     package let bytes: [UInt8]

@@ -3,7 +3,6 @@
 
 import TandemCrypto
 
-/// The results of verifying signatures of one statement.
 struct VerifiedSignatures {
     /// A signature and the key that must have made it.
     private struct Claim: Hashable {

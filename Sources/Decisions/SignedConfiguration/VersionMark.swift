@@ -38,7 +38,6 @@ package struct VersionMark: Sendable, Equatable {
         self.isBurnt = isBurnt
     }
 
-    /// The judgement of a version under the mark.
     package enum Judgement: Sendable, Equatable {
         case newer
         case alreadyActive
@@ -100,7 +99,6 @@ package struct VersionMark: Sendable, Equatable {
     /// The active configuration has ended: its lifetime is over.
     mutating func deactivate() { isActive = false }
 
-    /// The pairing is gone.
     mutating func close() {
         isActive = false
         isClosed = true
