@@ -198,7 +198,9 @@ package struct FarSecondaries: Sendable {
         var chosen: Set<[UInt8]> = []
         for first in named where all[first.facts.pairing]?.first == first {
             let pairing = first.facts.pairing
-            guard let one = choice(of: all[pairing] ?? [], after: before, &transition) else { continue }
+            let (counting, isContested) = choice(of: all[pairing] ?? [], after: before)
+            if isContested { transition.contested.append(pairing) }
+            guard let one = counting else { continue }
             enter(one, about: app, &transition)
             chosen.insert(one.mark)
             transition.present.append(pairing)
@@ -228,8 +230,7 @@ package struct FarSecondaries: Sendable {
         guard freed?.isEmpty != true else { return }
         for (app, words) in candidates(for: freed) {
             // None of them is contested for a carrier's fault now.
-            var unused = FarTransition()
-            guard let one = choice(of: words, after: freed ?? [:], &unused) else { continue }
+            guard let one = choice(of: words, after: freed ?? [:]).counting else { continue }
             enter(one, about: app, &transition)
             transition.chosenAgain[app, default: []].append(one.facts.pairing)
             guard var accepted = branches[one.carrier]?.accepted[app] else { continue }
@@ -275,22 +276,20 @@ package struct FarSecondaries: Sendable {
     }
 
     /// The word on a pairing that counts, of those in one statement: that of the carrier whose word counted before, or
-    /// else the one nearest to this device; nil if that one does not have the app.
+    /// else the one nearest to this device; nil if that one does not have the app. Contested if others stay uncounted.
     private func choice(
-        of words: [FarSecondary], after before: [UniqueIdentifier: FarSecondary], _ transition: inout FarTransition
-    ) -> FarSecondary? {
-        guard let first = words.first else { return nil }
+        of words: [FarSecondary], after before: [UniqueIdentifier: FarSecondary]
+    ) -> (counting: FarSecondary?, isContested: Bool) {
+        guard let first = words.first else { return (nil, false) }
         let pairing = first.facts.pairing
         let others = known[pairing]?.values.map { $0 } ?? []
-        guard !others.contains(where: { $0.carrier != first.carrier }) else {
-            if words.contains(where: \.facts.installed) { transition.contested.append(pairing) }
-            return nil
+        if others.contains(where: { $0.carrier != first.carrier }) {
+            return (nil, words.contains(where: \.facts.installed))
         }
         let identity = (others.first ?? before[pairing] ?? first).facts.identity
         let same = words.filter { $0.facts.identity == identity }
-        if same.count < words.count { transition.contested.append(pairing) }
         let one = same.first { $0.path == before[pairing]?.path } ?? same.first
-        return one?.facts.installed == true ? one : nil
+        return (one?.facts.installed == true ? one : nil, same.count < words.count)
     }
 
     /// The pairing with a carrier is gone. The devices behind it are behind another one that states them, too, or
