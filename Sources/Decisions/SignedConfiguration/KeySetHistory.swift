@@ -179,12 +179,12 @@ extension KeySetHistory {
     ///   of its signatures is checked then.
     package mutating func take(_ bytes: [UInt8], isComplete: Bool = true) throws(VerificationFailure) -> Change {
         let envelope = try Self.envelope(bytes)
+        var signatures = VerifiedSignatures(over: envelope.statement)
         // A known statement was verified when it came, under a set that may be out of force by now.
-        let statement = envelope.statement
-        if digests.contains(statement.digest) { return .known }
+        if digests.contains(signatures.statement.digest) { return .known }
         switch envelope.claimedType {
-        case .keySet: return try rotate(envelope, statement, isComplete)
-        case .revocation: return try revoke(envelope, statement, isComplete)
+        case .keySet: return try rotate(envelope, &signatures, isComplete)
+        case .revocation: return try revoke(envelope, &signatures, isComplete)
         case .configuration, .report, .carrier, nil:
             throw VerificationFailure(.wrongType, "the payload type is neither that of a key set nor of a revocation")
         }
@@ -224,9 +224,8 @@ extension KeySetHistory {
     }
 
     private mutating func rotate(
-        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ isComplete: Bool
+        _ envelope: UnverifiedEnvelope, _ signatures: inout VerifiedSignatures, _ isComplete: Bool
     ) throws(VerificationFailure) -> Change {
-        var signatures = VerifiedSignatures(over: statement)
         // No revocation acts on the role keyset, and no set lists a key that a set has revoked.
         let subject = try check(envelope, &signatures, signedBy: current.keySet, except: [], isComplete)
         let document = try KeySetDocument(payload: envelope.payload)
@@ -241,7 +240,7 @@ extension KeySetHistory {
         do { try count.check(isComplete: isComplete) } catch {
             throw VerificationFailure(error.rejection, "under its own keys: \(error.detail)")
         }
-        try record(envelope, statement, &signatures, by: [current.keySet, role].compactMap { $0 }, next.keys)
+        try record(envelope, &signatures, by: [current.keySet, role].compactMap { $0 }, next.keys)
         if current.configuration.keyIdentifiers.isDisjoint(with: next.configuration.keyIdentifiers) {
             markEpoch = next.version
         }
@@ -267,9 +266,8 @@ extension KeySetHistory {
     }
 
     private mutating func revoke(
-        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ isComplete: Bool
+        _ envelope: UnverifiedEnvelope, _ signatures: inout VerifiedSignatures, _ isComplete: Bool
     ) throws(VerificationFailure) -> Change {
-        var signatures = VerifiedSignatures(over: statement)
         let subject = try check(envelope, &signatures, signedBy: current.revocation, except: revoked, isComplete)
         let document = try RevocationDocument(payload: envelope.payload)
         try subject.check(document.subject)
@@ -287,7 +285,7 @@ extension KeySetHistory {
         let named = stated.filter { key in sets.contains { $0.keys[key] != nil } }
         let isNews = !named.isSubset(of: revoked) || (document.withdraws && !named.isSubset(of: withdrawn))
         guard isNews else { return .known }
-        try record(envelope, statement, &signatures, by: [current.revocation].compactMap { $0 })
+        try record(envelope, &signatures, by: [current.revocation].compactMap { $0 })
         let fresh = named.subtracting(revoked)
         revoked.formUnion(named)
         if document.withdraws { withdrawn.formUnion(named) }
@@ -296,8 +294,8 @@ extension KeySetHistory {
 
     /// Appends a step, within the limits of its kind (CFG-83).
     private mutating func record(
-        _ envelope: UnverifiedEnvelope, _ statement: SignedMessage, _ signatures: inout VerifiedSignatures,
-        by roles: [KeyRole], _ added: [KeyIdentifier: PublicKey] = [:]
+        _ envelope: UnverifiedEnvelope, _ signatures: inout VerifiedSignatures, by roles: [KeyRole],
+        _ added: [KeyIdentifier: PublicKey] = [:]
     ) throws(VerificationFailure) {
         let isRotation = envelope.claimedType == .keySet
         let count = revocations + (isRotation ? 0 : 1)
@@ -314,9 +312,9 @@ extension KeySetHistory {
         }
         (revocations, rotationBytes, revocationBytes) = (count, rotated, revoked)
         let keys = current.keys.merging(added) { key, _ in key }
-        chainSteps.append(
-            ChainStep(envelope.withoutSurplus(roles, keys, &signatures), statement: statement.digest))
-        digests.insert(statement.digest)
+        let statement = signatures.statement.digest
+        chainSteps.append(ChainStep(envelope.withoutSurplus(roles, keys, &signatures), statement: statement))
+        digests.insert(statement)
     }
 }
 

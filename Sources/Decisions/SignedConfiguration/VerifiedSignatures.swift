@@ -13,7 +13,7 @@ struct VerifiedSignatures {
         func hash(into hasher: inout Hasher) { hasher.combine(key) }
     }
 
-    private let statement: SignedMessage
+    let statement: SignedMessage
     private var results: [Claim: Bool] = [:]
 
     init(over statement: SignedMessage) { self.statement = statement }
