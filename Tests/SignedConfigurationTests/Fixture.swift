@@ -53,11 +53,14 @@ enum Fixture {
             try PropertyListWriter.write(dictionary), type: .configuration, signedWith: [key.key])
     }
 
-    static func context(_ profile: VerificationProfile = .full) throws -> VerificationContext {
+    /// - Parameter history: the trusted keys; nil for the signer's alone.
+    static func context(
+        _ profile: VerificationProfile = .full, trusting history: KeySetHistory? = nil
+    ) throws -> VerificationContext {
         VerificationContext(
             profile: profile, application: try application(), role: .secondary,
-            anchor: .trusted(KeySetHistory(TrustedKeySet(key.publicKey))), target: try target(), device: try device(),
-            now: now)
+            anchor: .trusted(history ?? KeySetHistory(TrustedKeySet(key.publicKey))), target: try target(),
+            device: try device(), now: now)
     }
 
     static func slotKey() throws -> ConfigurationSlotKey {

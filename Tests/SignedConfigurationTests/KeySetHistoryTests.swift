@@ -47,9 +47,7 @@ import Testing
 
     private func context(_ history: KeySetHistory, _ profile: VerificationProfile = .full) throws -> VerificationContext
     {
-        var context = try Fixture.context(profile)
-        context.anchor = .trusted(history)
-        return context
+        try Fixture.context(profile, trusting: history)
     }
 
     /// A slot whose app is connected and has applied these bytes.

@@ -68,10 +68,9 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
     }
 
     func context(_ signers: [ConfigurationPrivateKey]) throws -> VerificationContext {
-        var context = try Fixture.context(.staging)
-        context.target = try Self.target()
         let keys = TrustedKeySet(signers.map(\.publicKey), threshold: threshold)
-        context.anchor = .trusted(KeySetHistory(keys))
+        var context = try Fixture.context(.staging, trusting: KeySetHistory(keys))
+        context.target = try Self.target()
         return context
     }
 }
