@@ -281,8 +281,7 @@ extension CarriedDeliveries.StatedTrust {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         losses = try fields.required("losses", "an integer from 0 to 4,294,967,295") { value in
             value.unsignedValue.flatMap { $0 <= Limits.lastEpoch ? $0 : nil }
         }
@@ -309,8 +308,7 @@ extension CarriedDeliveries.Way {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         nonce = try fields.required("nonce", "16 bytes of data") { $0.identifierValue }
         application = try fields.required("app", "an application identifier") { $0.applicationValue }
         upstream = try fields.required("upstream", "16 bytes of data") { $0.identifierValue }
@@ -328,8 +326,7 @@ extension CarriedDeliveries.Announcement {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         item = try fields.required("item", "16 bytes of data") { $0.identifierValue }
         // Earlier versions wrote rows without an epoch.
         epoch = try fields.optional("epoch", "an integer from 1 to 4,294,967,295") { $0.epochValue } ?? 1

@@ -86,8 +86,7 @@ extension ConfigurationTrial {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
         replaced = try fields.optional("replaced", "32 bytes of data") { $0.digestValue }
         attempts = try fields.required("attempts", "an integer from 0") { $0.countValue }
@@ -163,8 +162,7 @@ extension LoadAttempts {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         let list = try fields.required("attempts", "a list of at most 64 dictionaries") { value in
             value.list(atMost: ConfigurationLimits.list) { $0.dictionaryValue }
         }

@@ -64,8 +64,7 @@ extension DesiredConfiguration {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         let envelope = try fields.required("envelope", "data") { $0.dataValue }
         let accepted = try fields.required("accepted", "an integer") { $0.timeValue }
         let isSpent = try fields.required("proven", "a boolean") { $0.booleanValue }

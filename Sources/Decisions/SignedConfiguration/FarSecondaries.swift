@@ -467,8 +467,7 @@ extension FarSecondaries.Certified {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
         reportKey = try fields.required("reportKey", "data") { $0.dataValue }
         let name = try fields.optional("name", "a string") { $0.stringValue }

@@ -25,6 +25,12 @@ struct FieldReader {
         known.reserveCapacity(24)
     }
 
+    /// A reader of a record in the first version of its form.
+    init(record dictionary: PropertyListDictionary) throws(FieldError) {
+        self.init(dictionary)
+        try firstVersion()
+    }
+
     /// The form of the record, of which there is one.
     mutating func firstVersion() throws(FieldError) {
         _ = try required("v", "1") { $0.integerValue == 1 ? 1 : nil }

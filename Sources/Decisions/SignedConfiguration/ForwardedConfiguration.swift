@@ -401,8 +401,7 @@ package struct SecondaryState: Sendable, Equatable {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         history = try fields.required("history", "a list of versions") { $0.list(Self.application) }
         refusals = try fields.required("refusals", "a list of digests") { $0.list(Self.refusal) }
         let version = try fields.optional("goodVersion", "an integer from 1") { $0.positiveValue }

@@ -394,8 +394,7 @@ package struct KeySetChainFile: Sendable, Equatable {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         subject = try KeySubject(&fields)
         chain = try fields.required("chain", "a list of at most 1,281 statements") { value in
             value.list(atMost: ConfigurationLimits.chainSteps + 1) { $0.dataValue }

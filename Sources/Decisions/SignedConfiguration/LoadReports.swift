@@ -60,8 +60,7 @@ extension LoadReports {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
         let told = try fields.optional("told", "a string") { $0.stringValue }
         known = told.map { $0.isEmpty ? .differs : .fault($0) } ?? .loads

@@ -118,8 +118,7 @@ extension VersionMark {
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = FieldReader(dictionary)
-        try fields.firstVersion()
+        var fields = try FieldReader(record: dictionary)
         self.init(
             version: try fields.required("version", "an integer") { $0.unsignedValue },
             digest: try fields.optional("digest", "32 bytes of data") { $0.digestValue },
