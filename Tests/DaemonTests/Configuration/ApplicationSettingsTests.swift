@@ -62,26 +62,17 @@ import Testing
         #expect(try nodes.bring(newer.bytes, from: next)?.code == 0)
     }
 
-    private func ask(
-        _ command: String, _ more: PropertyListDictionary = [:], at node: Node? = nil
-    ) -> ControlAnswer {
-        var body = more
-        body["app"] = .string(nodes.app.description)
-        return nodes.ask(node ?? nodes.secondary, command, body)
+    private func ask(_ command: String, _ more: PropertyListDictionary = [:], at node: Node? = nil) -> ControlAnswer {
+        nodes.ask(node ?? nodes.secondary, command, nodes.body(more))
     }
 
-    private func row(_ key: String) -> PropertyListDictionary? {
-        ask("settings-get").body["settings"]?.arrayValue?.compactMap(\.dictionaryValue)
-            .first { $0["key"] == .string(key) }
-    }
+    private func row(_ key: String) -> PropertyListDictionary? { nodes.setting(key) }
 
     private func set(_ values: PropertyListDictionary, loosely: Bool = false) -> ControlAnswer {
         ask("settings-set", ["values": .dictionary(values), "import": .boolean(loosely)])
     }
 
-    private func folder() throws -> OwnedDirectory {
-        try OwnedDirectory(existing: nodes.directory.path("secondary-state/apps/\(nodes.app)"))
-    }
+    private func folder() throws -> OwnedDirectory { try OwnedDirectory(existing: nodes.folder) }
 
     private func edits() throws -> PropertyListDictionary? {
         try folder().read("edits.plist", limit: 1 << 20).map { try PropertyListReader.readDictionary($0) }
@@ -225,7 +216,7 @@ import Testing
         #expect(row("notes")?["value"] == nil && row("notes")?["layer"] == "default")
         #expect(ask("settings-reset", ["keys": ["speed"]]).name == "schema")
         #expect(ask("settings-reset", ["keys": [1]]).name == "bad-request")
-        let line = nodes.notes.first { "\($0.message)" == "settings edited" }.map { "\($0)" }
+        let line = nodes.lines("settings edited").first
         #expect(line?.contains("volume") == true && line?.contains("80") == false)
     }
 
@@ -234,9 +225,7 @@ import Testing
         defer { nodes.stop() }
         let app = try startApp()
         #expect(set(["volume": 80, "notes": "x"]).code == 0 && ask("settings-reset").code == 0)
-        func line() -> String {
-            nodes.notes.last { "\($0.message)" == "settings reset" }.map { "\($0)" } ?? ""
-        }
+        func line() -> String { nodes.lines("settings reset").last ?? "" }
         #expect(line().contains("volume") && line().contains("notes") && line().contains("count=2"))
         try replace(
             app,
@@ -357,15 +346,11 @@ import Testing
     @Test("CTL-2: the user of an app may edit its settings, and no other user")
     func users() throws {
         _ = try startApp()
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 80]]
+        let body = nodes.body(["values": ["volume": 80]])
         for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
             for command in ["settings-get", "settings-set", "settings-reset", "settings-schema"] {
-                var answer: ControlAnswer?
-                nodes.secondary.respond(to: nodes.request(command, body, user: user, isOperator: false)) {
-                    answer = $0
-                }
-                nodes.run(until: { answer != nil })
-                #expect(answer?.name == name, "\(command)")
+                let answer = nodes.ask(nodes.secondary, command, body, user: user, isOperator: false)
+                #expect(answer.name == name, "\(command)")
             }
         }
         #expect(ask("settings-get", at: nodes.primary).name == "not-found")
@@ -387,9 +372,7 @@ import Testing
     func waits() throws {
         _ = try startApp()
         let ordinal = try #require(ask("settings-get").body["ordinal"])
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "after": ordinal, "wait": 60_000,
-        ]
+        let body = nodes.body(["after": ordinal, "wait": 60_000])
         var answer: ControlAnswer?
         nodes.begin(nodes.secondary, "settings-get", body) { answer = $0 }
         nodes.clock.run()
@@ -407,7 +390,7 @@ import Testing
     func reassigned() throws {
         _ = try startApp()
         let ordinal = try #require(ask("settings-get").body["ordinal"])
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "after": ordinal, "wait": 60_000]
+        let body = nodes.body(["after": ordinal, "wait": 60_000])
         var answer: ControlAnswer?
         let request = nodes.request("settings-get", body, user: Linux.user, isOperator: false)
         nodes.secondary.respond(to: request) { answer = $0 }
@@ -423,9 +406,7 @@ import Testing
     func waiters() throws {
         _ = try startApp()
         let ordinal = try #require(ask("settings-get").body["ordinal"])
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "after": ordinal, "wait": 60_000,
-        ]
+        let body = nodes.body(["after": ordinal, "wait": 60_000])
         var answers: [ControlAnswer] = []
         for _ in 0..<65 { nodes.begin(nodes.secondary, "settings-get", body) { answers.append($0) } }
         nodes.clock.run()
@@ -437,9 +418,7 @@ import Testing
         _ = try startApp()
         var answers: [ControlAnswer] = []
         for number in 0..<6 {
-            let body: PropertyListDictionary = [
-                "app": .string(nodes.app.description), "values": ["volume": .integer(Int64(number))],
-            ]
+            let body = nodes.body(["values": ["volume": .integer(Int64(number))]])
             nodes.begin(nodes.secondary, "settings-set", body) { answers.append($0) }
         }
         nodes.run(until: { answers.count == 6 })
@@ -463,7 +442,7 @@ import Testing
         _ = try startApp()
         func written() throws -> [Int] {
             var facts = stat()
-            #expect(stat(nodes.directory.path("secondary-state/apps/\(nodes.app)/edits.plist"), &facts) == 0)
+            #expect(stat("\(nodes.folder)/edits.plist", &facts) == 0)
             return [Int(facts.st_ctim.tv_sec), Int(facts.st_ctim.tv_nsec), Int(facts.st_ino)]
         }
         #expect(set(["token": "swordfish", "volume": 3]).code == 0)
@@ -531,7 +510,7 @@ import Testing
         nodes.run(until: { (try? nodes.held()?["lastVerdict"] == "schema") == true })
         let row = try #require(try nodes.held())
         #expect(row["state"] == "applied" && row["version"] == 1 && row["text"] == "the app does not load it")
-        let lines = nodes.notes.filter { "\($0.message)" == "the app does not load what is applied" }.map { "\($0)" }
+        let lines = nodes.lines("the app does not load what is applied")
         #expect(lines.count == 1 && lines[0].contains("over the maximum 50"), "\(lines)")
         let words: PropertyListValue = "the app does not load it [schema]: volume: 80 is over the maximum 50"
         nodes.run(until: { (try? nodes.rows("desired", of: nodes.primary).first?["text"]) == words })

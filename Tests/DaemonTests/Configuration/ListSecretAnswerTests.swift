@@ -2,7 +2,6 @@
 // of an item keeps them.
 
 import TandemBase
-import TandemCrypto
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
@@ -48,22 +47,25 @@ import Testing
         document = try SchemaDocument(writing: [declaration, texts], layout: layout)
         // The app on the secondary with its schema there, and a link.
         try nodes.pair()
-        let app = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(document.bytes)))
-        try nodes.bring(document.bytes, from: app)
+        _ = try nodes.startApp(with: document, answering: [])
     }
 
     private func ask(_ command: String, _ more: PropertyListDictionary = [:], remotely: Bool) -> ControlAnswer {
-        var body = more
-        body["app"] = .string(nodes.app.description)
+        var body = nodes.body(more)
         if remotely { body["who"] = "the secondary" }
         return nodes.ask(remotely ? nodes.primary : nodes.secondary, command, body)
+    }
+
+    /// The tag of the edit of a list; nil without an edit.
+    private func tag(of key: String = "accounts", remotely: Bool = false) -> PropertyListValue? {
+        ask("settings-get", remotely: remotely).body.rows("settings").first { $0["key"] == .string(key) }?["tag"]
     }
 
     private func list(remotely: Bool) throws -> [PropertyListValue] {
         let answer = ask("settings-get", remotely: remotely)
         let bytes = try PropertyListWriter.write(answer.body)
         #expect(!bytes.contains(Array("swordfish".utf8)), "remotely: \(remotely)")
-        let row = answer.body["settings"]?.arrayValue?.first?.dictionaryValue
+        let row = answer.body.rows("settings").first
         #expect(row?["edit"] == nil || row?["edit"] == row?["value"])
         return try #require(row?["value"]?.arrayValue)
     }
@@ -73,16 +75,13 @@ import Testing
     }
 
     private func stored() throws -> PropertyListValue? {
-        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/edits.plist")
-        let bytes = try #require(TemporaryDirectory.read(path))
+        let bytes = try #require(TemporaryDirectory.read("\(nodes.folder)/edits.plist"))
         return try PropertyListReader.readDictionary(bytes)["values"]?.dictionaryValue?["accounts"]
     }
 
     @Test(
         "PAG-23, CTL-39: no answer has the secret of an item, and a change of the item keeps it",
-        arguments: [
-            false, true,
-        ])
+        arguments: [false, true])
     func kept(remotely: Bool) throws {
         #expect(try list(remotely: remotely) == [["name": "z"]])
         let first: [PropertyListValue] = [["name": "a", "pin": "swordfish1"], ["name": "b", "pin": "swordfish2"]]
@@ -106,9 +105,6 @@ import Testing
     func refused() throws {
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: false).code == 0)
         let items = try list(remotely: false)
-        func tag() -> PropertyListValue? {
-            ask("settings-get", remotely: false).body["settings"]?.arrayValue?.first?.dictionaryValue?["tag"]
-        }
         let before = try #require(tag())
         let long = PropertyListValue.string(String(repeating: "x", count: 131_072))
         #expect(set(items + [["name": long]], remotely: false).name == "full")
@@ -132,8 +128,7 @@ import Testing
             marks.formUnion(try list(remotely: true).map(PropertyListJSON.text))
             let body = ask("settings-get", remotely: true).body
             ordinals.insert(try #require(body["ordinal"]?.unsignedValue))
-            let row = body["settings"]?.arrayValue?.first?.dictionaryValue
-            tags.insert(try #require(row?["tag"]?.dataValue))
+            tags.insert(try #require(body.rows("settings").first?["tag"]?.dataValue))
         }
         #expect(marks.count == 1 + 3 * 2 && ordinals.count == 3 && tags.count == 3)
     }
@@ -141,7 +136,7 @@ import Testing
     @Test("PAG-23: a list that is reset, or taken back with its pairing, has other marks, should it ever come back")
     func takenBack() throws {
         #expect(set([["name": "a", "pin": "swordfish1"]], remotely: true).code == 0)
-        let folder = try OwnedDirectory(existing: nodes.directory.path("secondary-state/apps/\(nodes.app)"))
+        let folder = try OwnedDirectory(existing: nodes.folder)
         let bytes = try #require(try folder.read("edits.plist", limit: 1 << 20))
         var marks = [try list(remotely: false)]
         #expect(ask("settings-reset", remotely: false).body["keys"] == ["accounts"])
@@ -156,19 +151,15 @@ import Testing
 
     @Test("CTL-40: a list that is made of an edit is refused once another edit stands there", arguments: [false, true])
     func tags(remotely: Bool) throws {
-        func tag() throws -> PropertyListValue? {
-            let rows = ask("settings-get", remotely: remotely).body["settings"]?.arrayValue
-            return try #require(rows?.first?.dictionaryValue)["tag"]
-        }
         func set(_ name: PropertyListValue, on tag: PropertyListValue) -> String? {
-            let answer = ask(
+            ask(
                 "settings-set", ["values": ["accounts": [["name": name]]], "tags": ["accounts": tag]],
-                remotely: remotely)
-            return answer.name
+                remotely: remotely
+            ).name
         }
-        #expect(try tag() == nil)
+        #expect(tag(remotely: remotely) == nil)
         #expect(set("a", on: .data([])) == nil && set("b", on: .data([])) == "schema")
-        let first = try #require(try tag())
+        let first = try #require(tag(remotely: remotely))
         #expect(set("b", on: first) == nil && set("c", on: first) == "schema" && set("c", on: .data([])) == "schema")
         #expect(try stored() == [["name": "b"]])
         #expect(ask("settings-reset", ["keys": ["accounts"]], remotely: remotely).code == 0)
@@ -177,15 +168,12 @@ import Testing
 
     @Test("CTL-39, CTL-40: the edit of a list of texts has a tag, too, and is changed again and again")
     func textTags() throws {
-        func tag() -> PropertyListValue? {
-            ask("settings-get", remotely: false).body["settings"]?.arrayValue?.last?.dictionaryValue?["tag"]
-        }
         for items: PropertyListValue in [["a", "b"], ["b", "a"], ["b"], ["b", "c"]] {
-            let tags: PropertyListDictionary = ["hosts": tag() ?? .data([])]
+            let tags: PropertyListDictionary = ["hosts": tag(of: "hosts") ?? .data([])]
             let body: PropertyListDictionary = ["values": ["hosts": items], "tags": .dictionary(tags)]
             #expect(ask("settings-set", body, remotely: false).code == 0, "\(items)")
         }
-        #expect(tag() != nil)
+        #expect(tag(of: "hosts") != nil)
     }
 
     @Test("PAG-23, SCH-4: what the paired device reads of a schema has no default of a secret of an item")

@@ -27,24 +27,15 @@ import Testing
         ])
     }
 
-    private func body(_ more: PropertyListDictionary) -> PropertyListDictionary {
-        var body = more
-        body["app"] = .string(nodes.app.description)
-        return body
-    }
+    private func body(_ more: PropertyListDictionary) -> PropertyListDictionary { nodes.body(more) }
 
     private func ask(_ command: String, _ more: PropertyListDictionary = [:]) -> ControlAnswer {
         nodes.ask(nodes.secondary, command, body(more))
     }
 
-    private func set(_ values: PropertyListDictionary) -> ControlAnswer {
-        ask("settings-set", ["values": .dictionary(values)])
-    }
+    private func set(_ values: PropertyListDictionary) -> ControlAnswer { nodes.edit(values) }
 
-    private func value(_ key: String) -> PropertyListValue? {
-        ask("settings-get").body["settings"]?.arrayValue?.compactMap(\.dictionaryValue)
-            .first { $0["key"] == .string(key) }?["edit"]
-    }
+    private func value(_ key: String) -> PropertyListValue? { nodes.setting(key)?["edit"] }
 
     private static func reply(_ results: [String: PageValidation]) -> PropertyListDictionary {
         var all: PropertyListDictionary = [:]
@@ -67,7 +58,7 @@ import Testing
         let frame = try #require(app.received(.configuration).last)
         #expect(frame.wantsReply && frame.deadline == .seconds(5) && frame.pairing == .zero)
         #expect(app.questions == [.press("test"), .press("other")])
-        let lines = nodes.notes.filter { "\($0.message)" == "button pressed" }.map { "\($0)" }
+        let lines = nodes.lines("button pressed")
         #expect(lines.count == 2 && lines[0].contains("outcome=done") && lines[1].contains("outcome=refused"))
         for bad: PropertyListValue in ["", 7, .string(String(repeating: "k", count: 257))] {
             #expect(ask("settings-press", ["key": bad]).name == "bad-request")
@@ -78,15 +69,11 @@ import Testing
     func person() throws {
         let app = try nodes.startApp(with: document)
         app.answerQuestion = { _ in Self.reply([:]) }
-        var answers = 0
         for (command, more): (String, PropertyListDictionary) in [
             ("settings-press", ["key": "test"]), ("settings-set", ["values": ["volume": 10]]),
             ("settings-set", ["values": ["volume": "11"], "import": true]), ("settings-page", [:]),
         ] {
-            let request = nodes.request(command, body(more), user: 4711)
-            nodes.secondary.respond(to: request) { _ in answers += 1 }
-            let count = answers + 1
-            nodes.run(until: { answers == count })
+            _ = nodes.ask(nodes.secondary, command, body(more), user: 4711)
         }
         #expect(app.questions.map(\.kind) == [.press, .validate, .validate, .page])
         #expect(app.persons == [.user(4711), .user(4711), .user(4711), nil])
@@ -184,11 +171,9 @@ import Testing
         app.answerQuestion = { _ in PageQuestion.reply(PressAnswer.done(nil).body) }
         for (user, name) in [(Linux.user, nil), (Linux.user + 1, "not-allowed")] {
             for command in ["settings-press", "settings-page"] {
-                var answer: ControlAnswer?
-                let request = nodes.request(command, body(["key": "test"]), user: user, isOperator: false)
-                nodes.secondary.respond(to: request) { answer = $0 }
-                nodes.run(until: { answer != nil })
-                #expect(answer?.name == name, "\(command)")
+                let answer = nodes.ask(
+                    nodes.secondary, command, body(["key": "test"]), user: user, isOperator: false)
+                #expect(answer.name == name, "\(command)")
             }
         }
         #expect(app.questions.count == 2)
@@ -216,7 +201,7 @@ import Testing
         let begin = nodes.clock.now
         #expect(ask("settings-press", ["key": "test"]).name == "no-answer")
         #expect(nodes.clock.now.since(begin) >= .seconds(5) && nodes.clock.now.since(begin) < .seconds(6))
-        let line = nodes.notes.last { "\($0.message)" == "button pressed" }.map { "\($0)" }
+        let line = nodes.lines("button pressed").last
         #expect(line?.contains("outcome=no-answer") == true && line?.contains("test") == true, "CTL-58")
         let answer = set(["volume": 9])
         #expect(answer.code == 0 && answer.body["unchecked"] == true && value("volume") == 9)
@@ -252,7 +237,7 @@ import Testing
         }
         nodes.run(until: { answers.count == 3 })
         #expect(answers.map { $0.name ?? "" }.sorted() == ["full", "full", "no-answer"])
-        let lines = nodes.notes.filter { "\($0.message)" == "button pressed" }.map { "\($0)" }
+        let lines = nodes.lines("button pressed")
         #expect(lines.count == 1 && lines[0].contains("key=first") && app.questions == [.press("first")])
     }
 

@@ -53,8 +53,7 @@ import Testing
     }
 
     private func body(_ more: PropertyListDictionary) -> PropertyListDictionary {
-        var body = more
-        body["app"] = .string(nodes.app.description)
+        var body = nodes.body(more)
         body["who"] = "the secondary"
         return body
     }
@@ -63,9 +62,7 @@ import Testing
         nodes.ask(nodes.primary, command, body(more))
     }
 
-    private var presses: [String] {
-        nodes.notes.filter { "\($0.message)" == "button pressed" }.map { "\($0)" }
-    }
+    private var presses: [String] { nodes.lines("button pressed") }
 
     // MARK: presses
 
@@ -106,23 +103,16 @@ import Testing
         for bad: PropertyListValue in ["", 7, .string(String(repeating: "k", count: 257))] {
             #expect(ask("settings-press", ["key": bad]).name == "bad-request")
         }
-        let user = nodes.request("settings-press", body(["key": "test"]), isOperator: false)
-        var name: String?
-        nodes.primary.respond(to: user) { name = $0.name }
-        nodes.run(until: { name != nil })
-        #expect(name == "not-allowed" && app.questions.isEmpty && presses.isEmpty)
-        let here: PropertyListDictionary = ["app": .string(nodes.app.description), "key": "erase"]
-        #expect(nodes.ask(nodes.secondary, "settings-press", here).code == 0)
+        let user = nodes.ask(nodes.primary, "settings-press", body(["key": "test"]), isOperator: false)
+        #expect(user.name == "not-allowed" && app.questions.isEmpty && presses.isEmpty)
+        #expect(nodes.ask(nodes.secondary, "settings-press", nodes.body(["key": "erase"])).code == 0)
     }
 
     @Test("SES-82, SES-83: a press that waits for its turn is not made once the pairing has ended")
     func pressAfterTheEnd() throws {
         // It answers nothing, so that the second press waits.
         let app = try startApp()
-        for _ in 0..<2 {
-            nodes.primary.respond(to: nodes.request("settings-press", body(["key": "test"]), isOperator: true)) { _ in
-            }
-        }
+        for _ in 0..<2 { nodes.begin(nodes.primary, "settings-press", body(["key": "test"])) { _ in } }
         nodes.run(until: { !app.questions.isEmpty })
         nodes.clock.advance(by: .seconds(1))
         try nodes.unpair(nodes.secondary)

@@ -39,35 +39,31 @@ import Testing
     /// The app on the secondary with its schema there, and a link.
     private func startApp() throws -> Client {
         try nodes.pair()
-        let app = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(document.bytes)))
-        try nodes.bring(document.bytes, from: app)
-        return app
+        return try nodes.startApp(with: document, answering: [])
     }
 
     private func ask(
         _ command: String, _ more: PropertyListDictionary = [:], of name: String = "the secondary", at node: Node? = nil
     ) -> ControlAnswer {
-        var body = more
-        body["app"] = .string(nodes.app.description)
+        var body = nodes.body(more)
         body["who"] = .string(name)
         return nodes.ask(node ?? nodes.primary, command, body)
     }
 
     private func keys(_ answer: ControlAnswer) -> [String] {
-        (answer.body["settings"]?.arrayValue ?? []).compactMap { $0.dictionaryValue?["key"]?.stringValue }
+        answer.body.rows("settings").compactMap { $0["key"]?.stringValue }
     }
 
     @Test("SES-72, CTL-42, SCH-9: a primary reads and edits what the app has opened, and the app has it at once")
     func edits() throws {
         let app = try startApp()
-        let opened = try SchemaDocument(writing: document.schema.declarations.filter { $0.access == .counterpart })
-        let before = ask("settings-get")
+        let (opened, before) = (try opened, ask("settings-get"))
         #expect(keys(before) == ["name", "token"] && before.body["digest"] == .data(SHA256.digest(opened.bytes)))
         #expect(ask("settings-set", ["values": ["name": "hall", "token": "swordfish"]]).code == 0)
         nodes.run(until: { app.reloads == 1 })
-        let rows = ask("settings-get").body["settings"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
+        let rows = ask("settings-get").body.rows("settings")
         #expect(rows.first?["value"] == "hall" && rows.last?["value"] == nil && rows.last?["edited"] == true)
-        let line = nodes.notes.last { "\($0.message)" == "settings edited" }.map { "\($0)" }
+        let line = nodes.lines("settings edited").last
         #expect(line?.contains("the primary") == true && line?.contains("swordfish") == false)
         #expect(ask("settings-reset").body["keys"] == ["name", "token"])
         #expect(ask("settings-schema").body["schema"] == .data(opened.bytes))
@@ -77,12 +73,7 @@ import Testing
     func compiledOnce() throws {
         _ = try startApp()
         for _ in 0..<3 { #expect(keys(ask("settings-get")) == ["name", "token"]) }
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description)]
-        for value in 1...3 as ClosedRange<Int64> {
-            var edit = body
-            edit["values"] = ["volume": .integer(value)]
-            #expect(nodes.ask(nodes.secondary, "settings-set", edit).code == 0)
-        }
+        for value in 1...3 as ClosedRange<Int64> { #expect(nodes.edit(["volume": .integer(value)]).code == 0) }
         #expect(nodes.secondary.settings.compiledSchemas == 2)
     }
 
@@ -98,7 +89,7 @@ import Testing
             #expect(answer.name == "schema" && answer.body["text"] == .string(text))
             #expect(ask("settings-reset", ["keys": [.string(key)]]).name == "schema")
         }
-        #expect(ask("settings-get").body["settings"]?.arrayValue?.first?.dictionaryValue?["value"] == "lamp")
+        #expect(ask("settings-get").body.rows("settings").first?["value"] == "lamp")
     }
 
     @Test("CTL-42, SES-72: without a link, at another role, for another user, or beside an open request it is refused")
@@ -106,14 +97,12 @@ import Testing
         _ = try startApp()
         #expect(ask("settings-get", of: "the primary", at: nodes.secondary).name == "wrong-role")
         #expect(ask("settings-get", of: "nobody").name == "not-found")
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "who": "the secondary"]
+        let body = nodes.body(["who": "the secondary"])
+        #expect(nodes.ask(nodes.primary, "settings-get", body, isOperator: false).name == "not-allowed")
         var answers: [ControlAnswer] = []
-        nodes.primary.respond(to: nodes.request("settings-get", body, isOperator: false)) { answers.append($0) }
-        nodes.run(until: { answers.count == 1 })
-        #expect(answers.last?.name == "not-allowed")
         for _ in 0..<2 { nodes.begin(nodes.primary, "settings-get", body) { answers.append($0) } }
-        nodes.run(until: { answers.count == 3 })
-        #expect(answers.suffix(2).map(\.name) == ["full", nil])
+        nodes.run(until: { answers.count == 2 })
+        #expect(answers.map(\.name) == ["full", nil])
         nodes.stop(.secondary)
         #expect(ask("settings-get").name == "unreachable")
     }
@@ -232,10 +221,7 @@ import Testing
     func guesses() throws {
         _ = try startApp()
         let secret = String(repeating: "swordfish", count: 9_000)
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "values": ["token": .string(secret)],
-        ]
-        #expect(nodes.ask(nodes.secondary, "settings-set", body).code == 0)
+        #expect(nodes.edit(["token": .string(secret)]).code == 0)
         for guess in [secret, String(repeating: "guesswork", count: 9_000)] {
             #expect(ask("settings-set", ["values": ["name": .string(guess)]]).name == nil)
             #expect(ask("settings-set", ["values": ["name": .string(guess + secret)]]).name == "full")
@@ -245,9 +231,8 @@ import Testing
     @Test("CTL-40, THR-135: a tag tells a primary nothing of a property that is closed to it")
     func closedTags() throws {
         _ = try startApp()
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 3]]
         for isEdited in [false, true] {
-            if isEdited { #expect(nodes.ask(nodes.secondary, "settings-set", body).code == 0) }
+            if isEdited { #expect(nodes.edit(["volume": 3]).code == 0) }
             let tags: PropertyListDictionary = ["volume": .data([]), "none": .data([])]
             let edit: PropertyListDictionary = ["values": ["name": "hall"], "tags": .dictionary(tags)]
             #expect(ask("settings-set", edit).code == 0, "\(isEdited)")
@@ -442,12 +427,11 @@ import Testing
     func announced() throws {
         let app = try startApp()
         #expect(ask("settings-set", ["values": ["name": "hall"]]).code == 0)
-        let rows = ask("settings-get").body["settings"]?.arrayValue ?? []
-        #expect(rows.first?.dictionaryValue?["value"] == "hall" && rows.last?.dictionaryValue?["secret"] == true)
+        let rows = ask("settings-get").body.rows("settings")
+        #expect(rows.first?["value"] == "hall" && rows.last?["secret"] == true)
         let smaller = try SchemaDocument(writing: [document.schema.declarations[1]])
         app.disconnect()
-        let newer = try nodes.startApp(at: .secondary, .init(schema: SHA256.digest(smaller.bytes)))
-        try nodes.bring(smaller.bytes, from: newer)
+        _ = try nodes.startApp(with: smaller, answering: [])
         nodes.run(until: { keys(ask("settings-get")) == ["name"] })
         let listed = try nodes.rows("counterparts", of: nodes.primary)
         #expect(listed.map { $0["app"] } == [.string(nodes.app.description)] && listed.first?["name"] == nil)
@@ -461,19 +445,14 @@ import Testing
     @Test("SCH-15, CTL-43: a primary's edits are marked, and go with its pairing; the user's stay")
     func unpaired() throws {
         let app = try startApp()
-        let local = { [self] in
-            nodes.ask(nodes.secondary, "settings-get", ["app": .string(nodes.app.description)]).body["settings"]?
-                .arrayValue?.compactMap(\.dictionaryValue) ?? []
-        }
-        let values: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["volume": 80]]
-        #expect(nodes.ask(nodes.secondary, "settings-set", values).code == 0)
+        #expect(nodes.edit(["volume": 80]).code == 0)
         #expect(ask("settings-set", ["values": ["name": "hall", "token": "swordfish"]]).code == 0)
-        #expect(local().map { $0["by"] } == [nil, "the primary", "the primary", nil])
+        #expect(nodes.settings.map { $0["by"] } == [nil, "the primary", "the primary", nil])
         let reloads = app.reloads
         let answer = nodes.ask(nodes.secondary, "unpair", ["who": "the primary", "yes": true])
         #expect(answer.body["edits"] == 2)
         nodes.run(until: { app.reloads > reloads })
-        #expect(local().map { $0["edited"] } == [true, nil, nil, nil])
+        #expect(nodes.settings.map { $0["edited"] } == [true, nil, nil, nil])
         #expect(nodes.hasNoted("edits of a pairing that has ended are taken back"))
     }
 
@@ -482,8 +461,7 @@ import Testing
         _ = try startApp()
         #expect(ask("settings-set", ["values": ["name": "hall"]]).code == 0)
         nodes.stop(.secondary)
-        let folder = try OwnedDirectory(
-            existing: nodes.directory.path("secondary-state/apps/\(nodes.app)"))
+        let folder = try OwnedDirectory(existing: nodes.folder)
         let file: PropertyListDictionary = [
             "v": 1, "values": ["name": "hall", "volume": 80], "by": ["name": .data(UniqueIdentifier.random().bytes)],
         ]
@@ -528,8 +506,8 @@ import Testing
         try end.query(.settingsSet, [:])
         #expect(try sent.map { try SettingsAnswerFrame($0).name } == [nil] + Array(repeating: "bad-request", count: 4))
         try end.query(.settingsGet, [:])
-        let rows = try SettingsAnswerFrame(try #require(sent.last)).body["settings"]?.arrayValue
-        #expect(rows?.first?.dictionaryValue?["value"] == "hall")
+        let rows = try SettingsAnswerFrame(try #require(sent.last)).body.rows("settings")
+        #expect(rows.first?["value"] == "hall")
     }
 
     @Test("SCH-15: of many edits the app reads its files once, and once more after that for all that came meanwhile")
@@ -550,15 +528,12 @@ import Testing
     func waits() throws {
         _ = try startApp()
         let before = try #require(ask("settings-get").body["ordinal"])
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "who": "the secondary", "after": before, "wait": 10_000,
-        ]
+        let body = nodes.body(["who": "the secondary", "after": before, "wait": 10_000])
         var answer: ControlAnswer?
         nodes.begin(nodes.primary, "settings-get", body) { answer = $0 }
         nodes.clock.run()
         #expect(ask("settings-get").code == 0 && answer == nil, "another request goes beside it")
-        let change: PropertyListDictionary = ["app": .string(nodes.app.description), "values": ["name": "hall"]]
-        #expect(nodes.ask(nodes.secondary, "settings-set", change).code == 0)
+        #expect(nodes.edit(["name": "hall"]).code == 0)
         nodes.run(until: { answer != nil })
         #expect(answer?.body["ordinal"] != before && answer.map(keys) == ["name", "token"])
     }

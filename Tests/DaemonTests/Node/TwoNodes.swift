@@ -96,6 +96,9 @@ final class TwoNodes {
 
     func hasNoted(_ message: String) -> Bool { notes.contains { "\($0.message)" == message } }
 
+    /// The lines of the log with a message.
+    func lines(_ message: String) -> [String] { notes.filter { "\($0.message)" == message }.map { "\($0)" } }
+
     // MARK: time
 
     /// Lets time pass until the condition holds: at most two minutes of it.
@@ -192,6 +195,13 @@ final class TwoNodes {
         ControlRequest(command: command, body: body, caller: Caller(user, isOperator: isOperator))
     }
 
+    /// A request's body about the app.
+    func body(_ more: PropertyListDictionary = [:]) -> PropertyListDictionary {
+        var body = more
+        body["app"] = .string(app.description)
+        return body
+    }
+
     func status(of node: Node) throws -> PropertyListDictionary {
         let answer = ask(node, "status")
         try #require(answer.code == 0)
@@ -269,7 +279,7 @@ final class TwoNodes {
         }
     }
 
-    /// An app on the secondary that has sent its schema, and answers questions about its pages.
+    /// An app on the secondary that has sent its schema, and answers these kinds of questions about its pages.
     func startApp(
         with document: SchemaDocument, answering kinds: [String] = PageQuestion.Kind.allCases.map(\.rawValue)
     ) throws -> Client {
@@ -289,6 +299,19 @@ final class TwoNodes {
         run(until: { client.received(.answer).count > count })
         return client.received(.answer).last
     }
+
+    /// The rows of the app's settings at the secondary.
+    var settings: [PropertyListDictionary] { ask(secondary, "settings-get", body()).body.rows("settings") }
+
+    func setting(_ key: String) -> PropertyListDictionary? { settings.first { $0["key"] == .string(key) } }
+
+    /// A user of the secondary edits the app's settings.
+    func edit(_ values: PropertyListDictionary) -> ControlAnswer {
+        ask(secondary, "settings-set", body(["values": .dictionary(values)]))
+    }
+
+    /// The directory of the app's files at the secondary.
+    var folder: String { directory.path("secondary-state/apps/\(app)") }
 
     /// A host app's connection; it may be refused.
     /// - Parameter side: the socket of that side; nil for the one that the daemon was started for.
