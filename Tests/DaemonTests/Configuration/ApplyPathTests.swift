@@ -71,9 +71,7 @@ import Testing
         let good = try nodes.envelope(1)
         let elsewhere = try ApplicationIdentifier("org.example.other")
         let another = try PairedIdentifier(text: "custom:elsewhere")
-        let key: PropertyListValue = .string(nodes.signer.publicKey.key.pem)
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "key": key]
-        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        #expect(nodes.trust(nodes.signer.publicKey.key.pem, at: nodes.primary).code == 0)
         var tampered = good
         if let index = tampered.indices.last(where: { $0 < good.count / 2 }) { tampered[index] ^= 1 }
         let refusals: [(Set<String>, [UInt8])] = [
@@ -175,7 +173,7 @@ import Testing
         let app = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         // A directory in the file's place: the disk does not take the new one.
-        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/configuration.plist")
+        let path = "\(nodes.folder)/configuration.plist"
         try #require(rename(path, path + ".aside") == 0 && mkdir(path, 0o700) == 0)
         let next = try nodes.envelope(2)
         #expect(nodes.verdict(next, wait: 500) == "waiting-for-app")
@@ -197,9 +195,7 @@ import Testing
     @Test func anotherKeyIsAConflictAndStaysWithoutEffect() throws {
         _ = try nodes.startApp()
         let other = ConfigurationPrivateKey.generate()
-        let key: PropertyListValue = .string(other.publicKey.key.pem)
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "key": key]
-        #expect(nodes.ask(nodes.secondary, "trust-add", body).name == "anchor-conflict", "CFG-17")
+        #expect(nodes.trust(other.publicKey.key.pem, at: nodes.secondary).name == "anchor-conflict", "CFG-17")
         #expect(nodes.verdict(try nodes.envelope(1, with: other)) == "threshold")
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
     }
@@ -222,7 +218,7 @@ import Testing
         try nodes.restart(.secondary)
         let app = try nodes.startApp()
         nodes.run(until: { answer != nil })
-        let result = answer?.body["results"]?.arrayValue?.first?.dictionaryValue
+        let result = answer?.body.rows("results").first
         #expect(["applied", "waiting-for-app"].contains(result?["verdict"]?.stringValue))
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(app.offers.map { $0.envelope } == [envelope])

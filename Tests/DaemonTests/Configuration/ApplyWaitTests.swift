@@ -43,13 +43,10 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         nodes.clock.setWallClock(now)
         #expect(nodes.verdict(try nodes.envelope(2)) == "clock-unset")
-        let health = nodes.ask(nodes.secondary, "health").body["problems"]?.arrayValue
-        #expect(
-            health?.contains { $0.dictionaryValue?["name"] == "clock" && $0.dictionaryValue?["pairing"] == nil } == true
-        )
+        let problems = nodes.ask(nodes.secondary, "health").body.rows("problems")
+        #expect(problems.contains { $0["name"] == "clock" && $0["pairing"] == nil })
         app.disconnect()
-        let trust: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "yes": true]
-        #expect(nodes.ask(nodes.secondary, "trust-remove", trust).code == 0)
+        #expect(nodes.endTrust().code == 0)
         _ = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
     }
@@ -73,11 +70,10 @@ import Testing
         try begin(0)
         let start = nodes.clock.now
         try begin(1)
-        let removal: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary", "yes": true]
-        #expect(nodes.ask(nodes.secondary, "trust-remove", removal).code == 0)
+        #expect(nodes.endTrust().code == 0)
         nodes.run(until: { answers.allSatisfy { $0 != nil } })
         for answer in answers {
-            let result = try #require(answer?.body["results"]?.arrayValue?.first?.dictionaryValue)
+            let result = try #require(answer?.body.rows("results").first)
             #expect(result["verdict"] == "superseded", "\(result)")
         }
         #expect(nodes.clock.now.since(start) < .seconds(5))
@@ -115,11 +111,7 @@ import Testing
     @Test func `CFG-17, CFG-74: the operator's key ends waiting-for-key and stays against an app's other key`() throws {
         let envelope = try nodes.envelope(1)
         #expect(nodes.verdict(envelope) == "waiting-for-key")
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary",
-            "key": .string(nodes.signer.publicKey.key.pem),
-        ]
-        #expect(nodes.ask(nodes.secondary, "trust-add", body).code == 0)
+        #expect(nodes.trust(nodes.signer.publicKey.key.pem, at: nodes.secondary).code == 0)
         #expect(nodes.verdict(envelope) == "waiting-for-app")
         let stranger = ConfigurationPrivateKey.generate().publicKey.key.pem
         try nodes.startApp(.init(anchor: stranger)).disconnect()
@@ -161,7 +153,7 @@ import Testing
         #expect(nodes.verdict(forged[1], wait: 1000) == nil)
         let last = try #require(nodes.results(forged[2], wait: 90_000)["the secondary"])
         #expect(last["verdict"] == "threshold", "\(last)")
-        #expect(nodes.notes.count { "\($0.message)" == "configuration reported" } == 3)
+        #expect(nodes.lines("configuration reported").count == 3)
     }
 
     @Test func `CFG-10, CTL-4: each secondary reports for itself, and 'only' narrows to those that it names`() throws {
@@ -191,11 +183,7 @@ import Testing
             return answer.body["unchecked"] == true
         }
         #expect(isUnchecked(try nodes.envelope(1)))
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary",
-            "key": .string(nodes.signer.publicKey.key.pem),
-        ]
-        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
+        #expect(nodes.trust(nodes.signer.publicKey.key.pem, at: nodes.primary).code == 0)
         #expect(!isUnchecked(try nodes.envelope(2)))
     }
 

@@ -16,11 +16,12 @@ import Testing
     /// The primary, the secondary that carries, and `other` below it.
     private let nodes: TwoNodes
     private let target: PairedIdentifier
-    private let root = PrivateKey.generate(.ed25519)
+    private let holders: KeyHolders
     private let successor = ConfigurationPrivateKey.generate()
 
     init() throws {
         nodes = try TwoNodes()
+        holders = KeyHolders(of: nodes.app)
         nodes.carriers = [.secondary]
         try nodes.restart(.secondary)
         try nodes.pair()
@@ -29,47 +30,17 @@ import Testing
         target = .vendor(try nodes.device(of: nodes.secondary))
     }
 
-    private func subject() -> KeySubject { KeySubject(application: nodes.app, role: .secondary) }
-
-    private func set(
-        _ version: UInt64, by other: PrivateKey? = nil, _ signers: ConfigurationPrivateKey...
-    ) throws -> [UInt8] {
-        let root = other ?? root
-        let document = KeySetDocument(
-            subject: subject(), version: version, issued: 1_790_000_000,
-            roles: [
-                .configuration: (signers.map(\.key.publicKey), 1), .keySet: ([root.publicKey], 1),
-                .revocation: ([root.publicKey], 1),
-            ])
-        return try KeyStatementSigner.sign(document, with: [root])
+    private func set(_ version: UInt64, _ signers: ConfigurationPrivateKey...) throws -> [UInt8] {
+        try holders.set(version, signers)
     }
 
     private func anchor() throws -> [UInt8] { try set(1, nodes.signer, successor) }
 
-    private func revocation(under version: UInt64) throws -> [UInt8] {
-        return try KeyStatementSigner.sign(
-            RevocationDocument(
-                subject: subject(), keySetVersion: version, issued: 1_790_000_000,
-                revoked: [nodes.signer.publicKey.identifier], withdraws: false), with: [root])
-    }
-
-    private func trust(at node: Node) throws {
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary",
-            "key": .string(KeySetText.text(of: try anchor())),
-        ]
-        #expect(nodes.ask(node, "trust-add", body).code == 0)
-    }
+    private func trust(at node: Node) throws { #expect(nodes.trust(try anchor(), at: node).code == 0) }
 
     /// An app at the far device that follows the chain from the anchor by these statements.
     private func startApp(_ statements: [UInt8]...) throws -> Client {
-        var history = try KeySetHistory(anchor: try anchor())
-        #expect(history.follow(statements) == nil)
-        let known = history
-        let registration = TandemSession.Registration(anchor: KeySetText.text(of: try anchor()))
-        return try nodes.connect(to: .other, registration) {
-            $0.judgeOffers(to: nodes.app, on: nodes.clock) { known }
-        }
+        try nodes.startApp(at: .other, from: try anchor(), statements)
     }
 
     private func waitForFar() { nodes.run(until: { (try? nodes.rows("far", of: nodes.primary))?.count == 1 }) }
@@ -82,10 +53,7 @@ import Testing
     private func envelope(_ version: UInt64, by signer: ConfigurationPrivateKey? = nil, under keySet: UInt64 = 1) throws
         -> [UInt8]
     {
-        try nodes.envelope(version, with: signer) { payload in
-            payload.target = target
-            payload.keySetVersion = keySet
-        }
+        try nodes.envelope(version, with: signer, under: keySet) { $0.target = target }
     }
 
     private func verdicts(_ statement: [UInt8], wait: Int64 = 20_000) -> [String?] {
@@ -95,7 +63,7 @@ import Testing
 
     /// The version of the key set in force at the far device, and how many keys are revoked.
     private func keys() -> [UInt64?] {
-        let row = nodes.ask(nodes.other, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue
+        let row = nodes.trusted(by: nodes.other)
         return [row?["version"]?.unsignedValue, row?["revoked"]?.unsignedValue]
     }
 
@@ -111,11 +79,8 @@ import Testing
         #expect(nodes.results(try envelope(1, under: 2))["the other"]?["verdict"] == "applied")
         #expect(app.offers.count == 1)
         // Another anchor in the middle follows nothing of it, and is in nobody's way.
-        let other: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary",
-            "key": .string(KeySetText.text(of: try set(1, by: .generate(.ed25519), successor))),
-        ]
-        #expect(nodes.ask(nodes.secondary, "trust-add", other).code == 0)
+        let other = try KeyHolders(of: nodes.app).set(1, [successor])
+        #expect(nodes.trust(other, at: nodes.secondary).code == 0)
         let forSuccessor = try set(3, successor)
         let results = verdicts(forSuccessor, wait: 5_000)
         #expect(results == ["applied", nil, "applied"])
@@ -129,7 +94,7 @@ import Testing
         waitForFar()
         nodes.stop(.other)
         let (second, third) = (try set(2, nodes.signer, successor), try set(3, nodes.signer, successor))
-        let taken = try revocation(under: 3)
+        let taken = try holders.revocation(of: nodes.signer, under: 3)
         for statement in [second, third, taken] { #expect(verdicts(statement, wait: 100).last == .some(nil)) }
         let last = try envelope(1, by: successor, under: 3)
         #expect(nodes.results(last, wait: 100)["the other"]?["verdict"] == nil)
@@ -163,7 +128,7 @@ import Testing
         nodes.stop(.other)
         #expect(nodes.results(try envelope(1), wait: 100)["the other"]?["verdict"] == nil)
         waitUntilCarried()
-        let taken = try revocation(under: 1)
+        let taken = try holders.revocation(of: nodes.signer, under: 1)
         #expect(verdicts(taken, wait: 100).last == .some(nil))
         waitUntilCarried()
         try nodes.start(.other)
@@ -182,8 +147,7 @@ import Testing
         nodes.stop(.other)
         #expect(nodes.results(try envelope(1), wait: 100)["the other"]?["verdict"] == nil)
         waitUntilCarried()
-        let named: PropertyListDictionary = ["app": .string(nodes.app.description)]
-        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).code == 0)
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", nodes.body()).code == 0)
         waitUntilCarried()
         try nodes.start(.other)
         let app = try startApp()

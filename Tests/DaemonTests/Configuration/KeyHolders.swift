@@ -6,6 +6,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
+import TandemTestSupport
 
 @testable import TandemDaemon
 
@@ -14,7 +15,9 @@ struct KeyHolders {
     let root = PrivateKey.generate(.ed25519)
     let revoker = PrivateKey.generate(.ed25519)
 
-    init(of app: ApplicationIdentifier) { subject = KeySubject(application: app, role: .secondary) }
+    init(of app: ApplicationIdentifier, as role: DeviceRole = .secondary) {
+        subject = KeySubject(application: app, role: role)
+    }
 
     /// A set of this version with these signers of configuration.
     func set(
@@ -49,6 +52,27 @@ struct KeyHolders {
 }
 
 extension TwoNodes {
+    /// The operator of a node trusts a key for the app: a bare one, or the text of a key set.
+    func trust(_ key: String, at node: Node) -> ControlAnswer {
+        ask(node, "trust-add", body(["role": "secondary", "key": .string(key)]))
+    }
+
+    func trust(_ anchor: [UInt8], at node: Node) -> ControlAnswer { trust(KeySetText.text(of: anchor), at: node) }
+
+    /// The operator of the secondary ends the trust in the app's key.
+    func endTrust() -> ControlAnswer { ask(secondary, "trust-remove", body(["role": "secondary", "yes": true])) }
+
+    /// The first row of a node's trusted keys.
+    func trusted(by node: Node) -> PropertyListDictionary? { ask(node, "trust-list").body.rows("anchors").first }
+
+    func keySetVersion(of node: Node) -> UInt64? { trusted(by: node)?["version"]?.unsignedValue }
+
+    /// The chain in the directory of the app at the secondary; empty without a file.
+    func writtenChain() throws -> [[UInt8]] {
+        guard let bytes = TemporaryDirectory.read("\(folder)/\(KeySetChainFile.name)") else { return [] }
+        return try KeySetChainFile(try PropertyListReader.readDictionary(bytes)).chain
+    }
+
     /// An app that judges what it is offered from its anchor and these statements.
     func startApp(at place: Place = .secondary, from anchor: [UInt8], _ statements: [[UInt8]] = []) throws -> Client {
         var keys = try KeySetHistory(anchor: anchor)

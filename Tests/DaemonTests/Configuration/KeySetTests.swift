@@ -30,18 +30,10 @@ import Testing
         try holders.set(version, signers)
     }
 
-    private func revocation(
-        of signer: ConfigurationPrivateKey, under version: UInt64, withdraws: Bool = false
-    ) throws -> [UInt8] {
-        try holders.revocation(of: signer, under: version, withdraws: withdraws)
-    }
-
     /// The anchor of both daemons and of the app: both signers count.
     private func anchor() throws -> [UInt8] { try set(1, nodes.signer, successor) }
 
-    private func trust(at node: Node) throws {
-        #expect(nodes.ask(node, "trust-add", holders.trust(in: try anchor())).code == 0)
-    }
+    private func trust(at node: Node) throws { #expect(nodes.trust(try anchor(), at: node).code == 0) }
 
     /// An app at the secondary that judges what it is offered from the anchor and these statements.
     private func startApp(_ statements: [UInt8]...) throws -> Client {
@@ -53,43 +45,28 @@ import Testing
         return ["the primary", "the secondary"].map { results[$0]?["verdict"]?.stringValue }
     }
 
-    private func keySetVersion(of node: Node) -> UInt64? {
-        trusted(by: node)?["version"]?.unsignedValue
-    }
-
-    /// The first row of a node's trusted keys.
-    private func trusted(by node: Node) -> PropertyListDictionary? {
-        nodes.ask(node, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue
-    }
-
-    private func envelope(
-        _ version: UInt64, by signer: ConfigurationPrivateKey, under keySet: UInt64
-    ) throws -> [UInt8] {
-        try nodes.envelope(version, with: signer) { $0.keySetVersion = keySet }
-    }
-
     @Test("CFG-84, CFG-92, CTL-26: a rotation reaches the secondary, and configurations go on under the new set")
     func aRotationReachesTheSecondary() throws {
         try trust(at: nodes.primary)
         let app = try startApp()
-        #expect(nodes.verdict(try envelope(7, by: nodes.signer, under: 1)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(7, with: nodes.signer, under: 1)) == "applied")
         let second = try set(2, successor)
         #expect(verdicts(second) == ["applied", "applied"])
         #expect(verdicts(second) == ["applied", "applied"], "the same bytes change nothing")
         #expect(try nodes.held()?["version"] == 7, "what is active stays")
-        #expect(nodes.verdict(try envelope(8, by: nodes.signer, under: 1)) == "threshold")
-        #expect(nodes.verdict(try envelope(8, by: successor, under: 1)) == "old-keyset")
+        #expect(nodes.verdict(try nodes.envelope(8, with: nodes.signer, under: 1)) == "threshold")
+        #expect(nodes.verdict(try nodes.envelope(8, with: successor, under: 1)) == "old-keyset")
         var history = try KeySetHistory(anchor: try anchor())
         #expect(try history.take(second) == .rotated(version: 2))
         app.judgeOffers(to: nodes.app, on: nodes.clock) { history }
-        #expect(nodes.verdict(try envelope(8, by: successor, under: 2)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(8, with: successor, under: 2)) == "applied")
         try nodes.restart(.secondary)
         try nodes.restart(.primary)
         nodes.waitForLink()
-        #expect(keySetVersion(of: nodes.primary) == 2 && keySetVersion(of: nodes.secondary) == 2)
+        #expect(nodes.keySetVersion(of: nodes.primary) == 2 && nodes.keySetVersion(of: nodes.secondary) == 2)
         let again = try startApp(second)
-        #expect(nodes.verdict(try envelope(8, by: successor, under: 2) as [UInt8]) == "equivocation", "the mark stays")
-        #expect(nodes.verdict(try envelope(9, by: successor, under: 2)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(8, with: successor, under: 2)) == "equivocation", "the mark stays")
+        #expect(nodes.verdict(try nodes.envelope(9, with: successor, under: 2)) == "applied")
         #expect(again.offers.count == 1)
     }
 
@@ -110,22 +87,20 @@ import Testing
             body["key"] = .string(key)
             let asked = replace(yes: false)
             #expect(asked["done"] == false && asked["former"] == .data(successor.publicKey.identifier.bytes))
-            #expect(keySetVersion(of: nodes.primary) == 2)
+            #expect(nodes.keySetVersion(of: nodes.primary) == 2)
             let done = replace()
             #expect(done["done"] == true && done["keyid"] == .data(bare.identifier.bytes), "\(key)")
-            #expect(keySetVersion(of: nodes.primary) == 1)
+            #expect(nodes.keySetVersion(of: nodes.primary) == 1)
         }
         #expect(replace()["done"] == false)
     }
 
     @Test("CTL-27: a bare key and a key set of the same version are told apart in the list of trusted keys")
     func bareKeysAreToldFromKeySets() throws {
-        var body = holders.trust(in: try anchor())
-        #expect(nodes.ask(nodes.primary, "trust-add", body).code == 0)
-        body["key"] = .string(nodes.signer.publicKey.key.pem)
-        #expect(nodes.ask(nodes.secondary, "trust-add", body).code == 0)
+        try trust(at: nodes.primary)
+        #expect(nodes.trust(nodes.signer.publicKey.key.pem, at: nodes.secondary).code == 0)
         for (node, kind): (Node, PropertyListValue) in [(nodes.primary, "key-set"), (nodes.secondary, "bare-key")] {
-            #expect(trusted(by: node)?["kind"] == kind && trusted(by: node)?["version"] == 1)
+            #expect(nodes.trusted(by: node)?["kind"] == kind && nodes.trusted(by: node)?["version"] == 1)
         }
     }
 
@@ -138,7 +113,7 @@ import Testing
         let first = nodes.ask(nodes.primary, "apply", nodes.application(of: second, wait: 0))
         let ordinal = try #require(first.body["ordinal"])
         func states(_ answer: ControlAnswer) -> [String?] {
-            (answer.body["results"]?.arrayValue ?? []).map { $0.dictionaryValue?["state"]?.stringValue }
+            answer.body.rows("results").map { $0["state"]?.stringValue }
         }
         #expect(states(first) == ["reported", "queued"])
         var body = nodes.application(of: second, wait: 60_000)
@@ -163,13 +138,13 @@ import Testing
         let (second, third) = (try set(2, successor), try set(3, successor))
         #expect(verdicts(second, wait: 100) == ["applied", nil])
         #expect(verdicts(third, wait: 100) == ["applied", nil])
-        let last = try envelope(1, by: successor, under: 3)
+        let last = try nodes.envelope(1, with: successor, under: 3)
         #expect(nodes.verdict(last, wait: 100) == nil)
         try nodes.start(.secondary)
         nodes.waitForLink()
         let app = try startApp(second, third)
         nodes.run(until: { nodes.reported() == "applied" })
-        #expect(keySetVersion(of: nodes.secondary) == 3)
+        #expect(nodes.keySetVersion(of: nodes.secondary) == 3)
         #expect(app.offers.map(\.envelope) == [last])
     }
 
@@ -183,12 +158,12 @@ import Testing
         let steps = try zip(versions, signers).map { try set($0, $1) }
         for step in steps { #expect(verdicts(step, wait: 0) == ["applied", nil]) }
         let last = try #require(signers.last)
-        let envelope = try envelope(1, by: last, under: versions.upperBound)
+        let envelope = try nodes.envelope(1, with: last, under: versions.upperBound)
         #expect(nodes.verdict(envelope, wait: 0) == nil)
         try nodes.start(.secondary)
-        nodes.run(until: { keySetVersion(of: nodes.secondary) == versions.upperBound })
-        nodes.run(until: { (try? written().count) == steps.count + 1 })
-        #expect(try written() == [try #require(written().first)] + steps)
+        nodes.run(until: { nodes.keySetVersion(of: nodes.secondary) == versions.upperBound })
+        nodes.run(until: { (try? nodes.writtenChain().count) == steps.count + 1 })
+        #expect(try nodes.writtenChain() == [try #require(nodes.writtenChain().first)] + steps)
         let app = try nodes.startApp(from: try anchor(), steps)
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(app.offers.map(\.envelope) == [envelope])
@@ -205,19 +180,19 @@ import Testing
         let secondaries: [TwoNodes.Place] = [.secondary, .other, .last]
         let apps = try secondaries.map { try nodes.startApp(at: $0, from: try anchor()) }
         let names = secondaries.map { "the \($0)" }
-        let first = nodes.results(try envelope(1, by: nodes.signer, under: 1))
+        let first = nodes.results(try nodes.envelope(1, with: nodes.signer, under: 1))
         #expect(names.map { first[$0]?["verdict"] } == ["applied", "applied", "applied"])
-        let taken = try revocation(of: nodes.signer, under: 1)
+        let taken = try holders.revocation(of: nodes.signer, under: 1)
         let begun = nodes.clock.now
         #expect(nodes.ask(nodes.primary, "apply", nodes.application(of: taken, wait: 0)).code == 0)
         let devices = [nodes.secondary, nodes.other, nodes.last]
         nodes.run(until: {
             devices.allSatisfy { (try? nodes.rows("configurations", of: $0).first?["signer"]) == "revoked" }
         })
-        let second = try envelope(2, by: nodes.signer, under: 1)
+        let second = try nodes.envelope(2, with: nodes.signer, under: 1)
         for device in devices { #expect(nodes.verdict(second, at: device) == "threshold") }
         #expect(nodes.clock.now.since(begun) < .seconds(5))
-        let next = nodes.results(try envelope(2, by: successor, under: 1))
+        let next = nodes.results(try nodes.envelope(2, with: successor, under: 1))
         #expect(names.map { next[$0]?["verdict"] } == ["applied", "applied", "applied"])
         #expect(apps.allSatisfy { $0.offers.count == 2 })
     }
@@ -226,15 +201,15 @@ import Testing
     func aRevocationOnALiveLink() throws {
         try trust(at: nodes.primary)
         let app = try startApp()
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1)) == "applied")
         #expect(try nodes.held()?["signer"] == nil)
-        let taken = try revocation(of: nodes.signer, under: 1)
+        let taken = try holders.revocation(of: nodes.signer, under: 1)
         #expect(verdicts(taken) == ["applied", "applied"])
         #expect(try nodes.held()?["signer"] == "revoked")
         nodes.run(until: { app.reloads > 0 })
-        #expect(nodes.verdict(try envelope(2, by: nodes.signer, under: 1)) == "threshold")
-        #expect(nodes.verdict(try envelope(2, by: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
-        #expect(nodes.verdict(try envelope(2, by: successor, under: 1)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(2, with: nodes.signer, under: 1)) == "threshold")
+        #expect(nodes.verdict(try nodes.envelope(2, with: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
+        #expect(nodes.verdict(try nodes.envelope(2, with: successor, under: 1)) == "applied")
         #expect(try nodes.held()?["signer"] == nil)
     }
 
@@ -244,10 +219,10 @@ import Testing
     func forgottenRevocations() throws {
         try trust(at: nodes.primary)
         try startApp().disconnect()
-        #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
+        #expect(verdicts(try holders.revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
         let identifier = nodes.signer.publicKey.identifier.bytes
-        #expect(trusted(by: nodes.secondary)?["revokedKeys"] == .array([.data(identifier)]), "CTL-27")
-        var body: PropertyListDictionary = ["app": .string(nodes.app.description), "role": "secondary"]
+        #expect(nodes.trusted(by: nodes.secondary)?["revokedKeys"] == .array([.data(identifier)]), "CTL-27")
+        var body = nodes.body(["role": "secondary"])
         let told = nodes.ask(nodes.secondary, "trust-remove", body)
         #expect(told.body["done"] == false && told.body["revoked"] == 1 && told.body["former"] != nil)
         body["yes"] = true
@@ -255,9 +230,7 @@ import Testing
         let done = nodes.ask(nodes.secondary, "trust-remove", body)
         #expect(done.body["done"] == true && done.body["revoked"] == 1)
         try startApp().disconnect()
-        func revoked() -> PropertyListValue? {
-            nodes.ask(nodes.secondary, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue?["revoked"]
-        }
+        func revoked() -> PropertyListValue? { nodes.trusted(by: nodes.secondary)?["revoked"] }
         #expect(revoked() == 0)
         try nodes.start(.primary)
         nodes.run(until: { revoked() == 1 })
@@ -267,11 +240,11 @@ import Testing
     func aReturningDeviceHearsOfTheRevocationFirst() throws {
         try trust(at: nodes.primary)
         let before = try startApp()
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1)) == "applied")
         before.disconnect()
         nodes.stop(.secondary)
-        #expect(nodes.verdict(try envelope(2, by: nodes.signer, under: 1), wait: 100) == nil)
-        let taken = try revocation(of: nodes.signer, under: 1)
+        #expect(nodes.verdict(try nodes.envelope(2, with: nodes.signer, under: 1), wait: 100) == nil)
+        let taken = try holders.revocation(of: nodes.signer, under: 1)
         #expect(verdicts(taken, wait: 100) == ["applied", nil])
         try nodes.start(.secondary)
         nodes.waitForLink()
@@ -279,19 +252,19 @@ import Testing
         nodes.run(until: { (try? nodes.held()?["signer"]) == "revoked" })
         #expect(app.offers.isEmpty)
         #expect(try nodes.held()?["version"] == 1)
-        #expect(nodes.verdict(try envelope(2, by: successor, under: 1)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(2, with: successor, under: 1)) == "applied")
     }
 
     @Test("CFG-91: what waits for its app when its key is revoked is refused then, and reported")
     func whatWaitsIsRefused() throws {
         try trust(at: nodes.primary)
         try startApp().disconnect()
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "waiting-for-app")
-        #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1)) == "waiting-for-app")
+        #expect(verdicts(try holders.revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
         nodes.run(until: { nodes.reported() == "threshold" })
         #expect(try nodes.held() == nil, "nothing waits, and nothing was active")
         let app = try startApp()
-        #expect(nodes.verdict(try envelope(1, by: successor, under: 1)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(1, with: successor, under: 1)) == "applied")
         #expect(app.offers.count == 1)
     }
 
@@ -299,12 +272,14 @@ import Testing
     func aWithdrawnConfigurationEnds() throws {
         try trust(at: nodes.primary)
         let app = try startApp()
-        let bytes = try envelope(1, by: nodes.signer, under: 1)
+        let bytes = try nodes.envelope(1, with: nodes.signer, under: 1)
         #expect(nodes.verdict(bytes) == "applied")
-        #expect(verdicts(try revocation(of: nodes.signer, under: 1, withdraws: true)) == ["applied", "applied"])
+        #expect(
+            verdicts(try holders.revocation(of: nodes.signer, under: 1, withdraws: true)) == ["applied", "applied"])
         nodes.run(until: { app.reloads > 0 })
         #expect(try nodes.held()?["state"] == "none")
-        #expect(nodes.verdict(try envelope(1, by: successor, under: 1)) == "equivocation", "CFG-30: the mark stays")
+        #expect(
+            nodes.verdict(try nodes.envelope(1, with: successor, under: 1)) == "equivocation", "CFG-30: the mark stays")
     }
 
     @Test("CFG-92: a secondary paired later, and one paired again, gets the chain")
@@ -315,12 +290,12 @@ import Testing
         try nodes.unpair(nodes.primary)
         #expect(nodes.results(try set(2, successor)).keys.sorted() == ["the primary"])
         try nodes.pair()
-        nodes.run(until: { keySetVersion(of: nodes.secondary) == 2 })
+        nodes.run(until: { nodes.keySetVersion(of: nodes.secondary) == 2 })
         try nodes.unpair(nodes.secondary)
         try nodes.unpair(nodes.primary)
         try nodes.pair()
         #expect(verdicts(try set(3, successor)) == ["applied", "applied"])
-        #expect(keySetVersion(of: nodes.secondary) == 3)
+        #expect(nodes.keySetVersion(of: nodes.secondary) == 3)
     }
 
     @Test("CFG-92, CFG-95: a secondary that learns its anchor later gets the chain then")
@@ -328,7 +303,7 @@ import Testing
         try trust(at: nodes.primary)
         #expect(verdicts(try set(2, successor), wait: 2_000) == ["applied", "waiting-for-key"])
         _ = try startApp()
-        nodes.run(until: { keySetVersion(of: nodes.secondary) == 2 })
+        nodes.run(until: { nodes.keySetVersion(of: nodes.secondary) == 2 })
     }
 
     @Test("CFG-84, CFG-85: a statement that does not follow is refused by name and changes nothing anywhere")
@@ -343,22 +318,15 @@ import Testing
                 withdraws: true), with: [stranger])
         let refusals: [(String, [UInt8])] = [
             ("keyset-gap", try set(3, successor)), ("equivocation", try set(1, successor)), ("threshold", forged),
-            ("old-keyset", try revocation(of: nodes.signer, under: 2)),
-            ("keyset-illegal", try revocation(of: ConfigurationPrivateKey(holders.root), under: 1)),
+            ("old-keyset", try holders.revocation(of: nodes.signer, under: 2)),
+            ("keyset-illegal", try holders.revocation(of: ConfigurationPrivateKey(holders.root), under: 1)),
         ]
         for (name, statement) in refusals {
             #expect(nodes.verdict(statement) == name)
             #expect(nodes.verdict(statement, at: nodes.secondary) == name)
         }
-        #expect(keySetVersion(of: nodes.primary) == 1 && keySetVersion(of: nodes.secondary) == 1)
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
-    }
-
-    /// The chain in the app's own directory.
-    private func written() throws -> [[UInt8]] {
-        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/\(KeySetChainFile.name)")
-        guard let bytes = TemporaryDirectory.read(path) else { return [] }
-        return try KeySetChainFile(try PropertyListReader.readDictionary(bytes)).chain
+        #expect(nodes.keySetVersion(of: nodes.primary) == 1 && nodes.keySetVersion(of: nodes.secondary) == 1)
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1)) == "applied")
     }
 
     @Test("CFG-93: a crash before the chain was written costs nothing: the start writes it")
@@ -367,46 +335,44 @@ import Testing
         try startApp().disconnect()
         let second = try set(2, successor)
         #expect(verdicts(second) == ["applied", "applied"])
-        nodes.run(until: { (try? written().count) == 2 })
-        let chain = [try #require(written().first), second]
-        #expect(try written() == chain)
+        nodes.run(until: { (try? nodes.writtenChain().count) == 2 })
+        let chain = [try #require(nodes.writtenChain().first), second]
+        #expect(try nodes.writtenChain() == chain)
         nodes.stop(.secondary)
-        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)/\(KeySetChainFile.name)")
-        try #require(unlink(path) == 0)
+        try #require(unlink("\(nodes.folder)/\(KeySetChainFile.name)") == 0)
         try nodes.start(.secondary)
-        #expect(try written() == chain)
+        #expect(try nodes.writtenChain() == chain)
     }
 
     @Test("CFG-93: no configuration is written before the chain that it rests on, and both once that can be written")
     func noConfigurationWithoutItsChain() throws {
         try trust(at: nodes.primary)
         let app = try startApp()
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1)) == "applied")
         #expect(verdicts(try set(2, nodes.signer, successor)) == ["applied", "applied"])
-        nodes.run(until: { (try? written().count) == 2 })
+        nodes.run(until: { (try? nodes.writtenChain().count) == 2 })
         app.disconnect()
         nodes.stop(.secondary)
-        let folder = nodes.directory.path("secondary-state/apps/\(nodes.app)")
-        let (chain, active) = ("\(folder)/\(KeySetChainFile.name)", "\(folder)/configuration.plist")
+        let (chain, active) = ("\(nodes.folder)/\(KeySetChainFile.name)", "\(nodes.folder)/configuration.plist")
         // A directory in the file's place: the chain cannot be written.
         try #require(unlink(chain) == 0 && unlink(active) == 0 && mkdir(chain, 0o700) == 0)
         try nodes.start(.secondary)
         #expect(nodes.hasNoted("key sets not written") && access(active, F_OK) != 0)
         try #require(rmdir(chain) == 0)
         nodes.run(until: { access(active, F_OK) == 0 })
-        #expect(try written().count == 2)
+        #expect(try nodes.writtenChain().count == 2)
     }
 
     @Test("CFG-93, LIM-112: the steps of a burst go to the app's directory together")
     func aBurstIsWrittenOnce() throws {
         try trust(at: nodes.primary)
         let app = try startApp()
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "applied")
-        let before = (app.reloads, try written())
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1)) == "applied")
+        let before = (app.reloads, try nodes.writtenChain())
         let steps = try (2...6).map { try set(UInt64($0), successor) }
         for step in steps { nodes.begin(nodes.primary, "apply", nodes.application(of: step, wait: 0)) { _ in } }
         nodes.run(until: { app.reloads > before.0 })
-        #expect(try written() == before.1 + steps)
+        #expect(try nodes.writtenChain() == before.1 + steps)
         #expect(app.reloads == before.0 + 1)
     }
 
@@ -416,13 +382,12 @@ import Testing
         try trust(at: nodes.secondary)
         let second = try set(2, successor)
         #expect(verdicts(second) == ["applied", "applied"])
-        #expect(nodes.verdict(try envelope(1, by: successor, under: 2)) == "waiting-for-app")
-        let place = nodes.directory.path("secondary-state/apps/\(nodes.app)")
-        #expect(access(place, F_OK) != 0, "of whichever user it were made, it could be the wrong one")
+        #expect(nodes.verdict(try nodes.envelope(1, with: successor, under: 2)) == "waiting-for-app")
+        #expect(access(nodes.folder, F_OK) != 0, "of whichever user it were made, it could be the wrong one")
         _ = try startApp(second)
         nodes.run(until: { nodes.reported() == "applied" })
-        #expect(try written().count == 2)
-        #expect(access(place + "/configuration.plist", F_OK) == 0)
+        #expect(try nodes.writtenChain().count == 2)
+        #expect(access("\(nodes.folder)/configuration.plist", F_OK) == 0)
     }
 
     @Test("CFG-52, CFG-92: the chain of a hijacked primary is refused whole, and reported once a minute")
@@ -437,15 +402,15 @@ import Testing
             try KeyStatementSigner.sign(
                 KeySetDocument(subject: holders.subject, version: version, issued: 0, roles: roles), with: [thief])
         }
-        #expect(nodes.ask(nodes.primary, "trust-add", holders.trust(in: forged[0])).code == 0)
+        #expect(nodes.trust(forged[0], at: nodes.primary).code == 0)
         for statement in forged.dropFirst() { #expect(verdicts(statement, wait: 100).first == "applied") }
         nodes.run(until: { nodes.hasNoted("key statement refused") })
         nodes.clock.advance(by: .seconds(5))
         nodes.run(until: { true })
         #expect(nodes.notes.count { "\($0.message)" == "key statement reported" } == 1)
-        #expect(keySetVersion(of: nodes.secondary) == 1)
-        #expect(try written() == [try #require(written().first)])
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1), at: nodes.secondary) == "applied")
+        #expect(nodes.keySetVersion(of: nodes.secondary) == 1)
+        #expect(try nodes.writtenChain() == [try #require(nodes.writtenChain().first)])
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1), at: nodes.secondary) == "applied")
         #expect(app.reloads == 0)
     }
 
@@ -455,38 +420,25 @@ import Testing
         try startApp().disconnect()
         let second = try set(2, successor)
         #expect(verdicts(second) == ["applied", "applied"])
-        #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: second)).code == 0)
-        #expect(keySetVersion(of: nodes.secondary) == 2)
+        #expect(nodes.trust(second, at: nodes.secondary).code == 0)
+        #expect(nodes.keySetVersion(of: nodes.secondary) == 2)
         let other = try set(2, nodes.signer)
-        #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: other)).name == "anchor-conflict")
-    }
-
-    private func add(_ text: String, at node: Node) -> String? {
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary", "key": .string(text),
-        ]
-        let answer = nodes.ask(node, "trust-add", body)
-        return answer.code == 0 ? nil : answer.name
+        #expect(nodes.trust(other, at: nodes.secondary).name == "anchor-conflict")
     }
 
     @Test("CFG-17: an app with a bare key changes to a key set with that key, keeps its values, and rotates")
     func aBareKeyBecomesAKeySet() throws {
         let bare = try nodes.startApp()
-        #expect(add(nodes.signer.publicKey.key.pem, at: nodes.primary) == nil)
-        #expect(nodes.verdict(try envelope(7, by: nodes.signer, under: 1)) == "applied")
+        #expect(nodes.trust(nodes.signer.publicKey.key.pem, at: nodes.primary).code == 0)
+        #expect(nodes.verdict(try nodes.envelope(7, with: nodes.signer, under: 1)) == "applied")
         bare.disconnect()
         let (first, second) = (try set(1, nodes.signer), try set(2, successor))
         #expect(nodes.verdict(second) == "no-key", "a bare key cannot rotate")
-        let text = KeySetText.text(of: first)
         for other in [try set(2, nodes.signer), try set(1, nodes.signer, successor), try set(1, successor)] {
-            #expect(add(KeySetText.text(of: other), at: nodes.primary) == "anchor-conflict")
+            #expect(nodes.trust(other, at: nodes.primary).name == "anchor-conflict")
         }
-        #expect(add(text, at: nodes.primary) == nil)
-        let registration = TandemSession.Registration(anchor: text)
-        let history = try KeySetHistory(anchor: first)
-        let app = try nodes.connect(to: .secondary, registration) {
-            $0.judgeOffers(to: nodes.app, on: nodes.clock) { history }
-        }
+        #expect(nodes.trust(first, at: nodes.primary).code == 0)
+        let app = try nodes.startApp(from: first)
         #expect(try nodes.held()?["version"] == 7)
         #expect(nodes.notes.count { "\($0.message)".hasPrefix("alarm: anchor-conflict") } == 3, "none is the app's")
         let other = try nodes.envelope(7, with: nodes.signer)
@@ -494,9 +446,10 @@ import Testing
         #expect(verdicts(second) == ["applied", "applied"])
         try nodes.restart(.secondary)
         nodes.waitForLink()
-        #expect(keySetVersion(of: nodes.secondary) == 2)
-        #expect(add(nodes.signer.publicKey.key.pem, at: nodes.secondary) == nil, "the bare key is no conflict")
-        #expect(keySetVersion(of: nodes.secondary) == 2 && app.offers.isEmpty)
+        #expect(nodes.keySetVersion(of: nodes.secondary) == 2)
+        let bareKey = nodes.trust(nodes.signer.publicKey.key.pem, at: nodes.secondary)
+        #expect(bareKey.code == 0, "the bare key is no conflict")
+        #expect(nodes.keySetVersion(of: nodes.secondary) == 2 && app.offers.isEmpty)
     }
 
     @Test("CFG-17, CFG-74: an anchor that can verify nothing is named, not stored, and gives way to the right one")
@@ -518,7 +471,7 @@ import Testing
             })
         }
         #expect(nodes.ask(nodes.secondary, "trust-list").body["anchors"] == [])
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1)) == "no-key")
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1)) == "no-key")
         try nodes.restart(.secondary)
         nodes.waitForLink()
         _ = try nodes.startApp()
@@ -541,10 +494,10 @@ import Testing
         )
         let later = TandemSession.Registration(anchor: KeySetText.text(of: third))
         try nodes.connect(to: .secondary, later).disconnect()
-        for statement in [second, try revocation(of: nodes.signer, under: 2), third, fourth] {
+        for statement in [second, try holders.revocation(of: nodes.signer, under: 2), third, fourth] {
             #expect(verdicts(statement) == ["applied", "applied"])
         }
-        #expect(keySetVersion(of: nodes.secondary) == 4)
+        #expect(nodes.keySetVersion(of: nodes.secondary) == 4)
         #expect(!nodes.hasNoted("key statement refused"))
     }
 
@@ -552,11 +505,11 @@ import Testing
     func aRevocationSurvivesUnpairing() throws {
         try trust(at: nodes.primary)
         try startApp().disconnect()
-        #expect(verdicts(try revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
+        #expect(verdicts(try holders.revocation(of: nodes.signer, under: 1)) == ["applied", "applied"])
         try nodes.unpair(nodes.secondary)
         try nodes.unpair(nodes.primary)
         try nodes.restart(.secondary)
         try nodes.pair()
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 1), at: nodes.secondary) == "threshold")
     }
 }

@@ -90,8 +90,7 @@ import Testing
 
     private func results(_ answer: ControlAnswer) -> [String?] {
         guard answer.code == 0 else { return [answer.name] }
-        let rows = (answer.body["results"]?.arrayValue ?? []).compactMap(\.dictionaryValue)
-        return rows.map { ($0["verdict"] ?? $0["state"])?.stringValue }
+        return answer.body.rows("results").map { ($0["verdict"] ?? $0["state"])?.stringValue }
     }
 
     /// Applies without waiting.
@@ -108,24 +107,19 @@ import Testing
         nodes.run(until: { nodes.clock.now >= end })
     }
 
-    private func keySetVersion() -> UInt64? {
-        nodes.ask(nodes.primary, "trust-list").body["anchors"]?.arrayValue?.first?.dictionaryValue?["version"]?
-            .unsignedValue
-    }
-
     @Test("CFG-84, CFG-85, CFG-92, CFG-94: keys change under load, no send fails, and nothing is refused wrongly")
     func keysRotateUnderLoad() throws {
         var random = SeededGenerator(seed: 13)
         let signers = [nodes.signer] + (0..<Self.rotations).map { _ in ConfigurationPrivateKey.generate() }
         let anchor = try holders.set(1, [signers[0]])
-        #expect(nodes.ask(nodes.primary, "trust-add", holders.trust(in: anchor)).code == 0)
+        #expect(nodes.trust(anchor, at: nodes.primary).code == 0)
         let (traffic, outcomes) = (try Traffic(nodes, anchor: anchor), Outcomes())
         var version: UInt64 = 0
         func configure(under keySet: UInt64) throws {
             version += 1
             let (number, signer) = (version, signers[Int(keySet) - 1])
             outcomes.keySets[number] = keySet
-            begin(try nodes.envelope(number, with: signer) { $0.keySetVersion = keySet }, in: outcomes) {
+            begin(try nodes.envelope(number, with: signer, under: keySet), in: outcomes) {
                 outcomes.of[number] = $0.first ?? nil
             }
         }
@@ -135,7 +129,7 @@ import Testing
             pass(Int.random(in: 0...60, using: &random))
             begin(try holders.set(keySet, [signers[Int(keySet) - 1]]), in: outcomes) { outcomes.changes.append($0) }
             try traffic.send()
-            nodes.run(until: { keySetVersion() == keySet })
+            nodes.run(until: { nodes.keySetVersion(of: nodes.primary) == keySet })
             try configure(under: keySet)
             if keySet.isMultiple(of: 6) {
                 let revoked = try holders.revocation(of: signers[Int(keySet) - 1], under: keySet)
@@ -169,12 +163,7 @@ extension TwoNodes {
     /// The keys by the chain in the app's directory, as the library follows it (CFG-93).
     fileprivate func followed(from anchor: [UInt8]) -> KeySetHistory? {
         guard var keys = try? KeySetHistory(anchor: anchor) else { return nil }
-        let path = directory.path("secondary-state/apps/\(app)/\(KeySetChainFile.name)")
-        if let bytes = TemporaryDirectory.read(path), let body = try? PropertyListReader.readDictionary(bytes),
-            let chain = try? KeySetChainFile(body).chain
-        {
-            _ = keys.follow(Array(chain.dropFirst()))
-        }
+        if let chain = try? writtenChain() { _ = keys.follow(Array(chain.dropFirst())) }
         return keys
     }
 }

@@ -26,7 +26,7 @@ import Testing
         anchor = try holders.set(1, [nodes.signer, successor])
         second = try holders.set(2, [successor])
         try nodes.pair()
-        #expect(nodes.ask(nodes.primary, "trust-add", holders.trust(in: anchor)).code == 0)
+        #expect(nodes.trust(anchor, at: nodes.primary).code == 0)
     }
 
     /// The verdict of the secondary on a key set or a revocation.
@@ -34,31 +34,14 @@ import Testing
         nodes.results(statement, wait: wait)["the secondary"]?["verdict"]?.stringValue
     }
 
-    private func envelope(
-        _ version: UInt64, by signer: ConfigurationPrivateKey, under keySet: UInt64
-    ) throws -> [UInt8] {
-        try nodes.envelope(version, with: signer) { $0.keySetVersion = keySet }
-    }
-
-    private var keySetVersion: UInt64? {
-        let anchors = nodes.ask(nodes.secondary, "trust-list").body["anchors"]?.arrayValue
-        return anchors?.first?.dictionaryValue?["version"]?.unsignedValue
-    }
-
-    /// The operator of the secondary removes the app's key.
-    private func removeKey() {
-        let body: PropertyListDictionary = [
-            "app": .string(nodes.app.description), "role": "secondary", "yes": true,
-        ]
-        #expect(nodes.ask(nodes.secondary, "trust-remove", body).code == 0)
-    }
+    private var keySetVersion: UInt64? { nodes.keySetVersion(of: nodes.secondary) }
 
     @Test("CFG-92, CFG-95: a configuration follows the last step of a chain that starts again once there is a key")
     func aChainThatStartsAgain() throws {
         #expect(verdict(second) == "waiting-for-key")
         let third = try holders.set(3, [successor])
         _ = verdict(third, wait: 100)
-        let last = try envelope(1, by: successor, under: 3)
+        let last = try nodes.envelope(1, with: successor, under: 3)
         _ = nodes.verdict(last, wait: 100)
         let app = try nodes.startApp(from: anchor, [second, third])
         nodes.run(until: { nodes.reported() == "applied" })
@@ -71,11 +54,11 @@ import Testing
         let taken = try holders.revocation(of: nodes.signer, under: 1)
         #expect(verdict(taken) == "applied" && verdict(second) == "applied")
         app.disconnect()
-        removeKey()
+        #expect(nodes.endTrust().code == 0)
         nodes.run(until: { verdict(second, wait: 0) == "waiting-for-key" })
         _ = try nodes.startApp(from: anchor, [taken, second])
         nodes.run(until: { keySetVersion == 2 && verdict(second, wait: 0) == "applied" })
-        #expect(nodes.verdict(try envelope(1, by: nodes.signer, under: 2), at: nodes.secondary) == "threshold")
+        #expect(nodes.verdict(try nodes.envelope(1, with: nodes.signer, under: 2), at: nodes.secondary) == "threshold")
     }
 
     @Test("CFG-72: a secondary whose key was removed while there was no link gets all keys again")
@@ -83,7 +66,7 @@ import Testing
         try nodes.startApp(from: anchor).disconnect()
         #expect(verdict(second) == "applied")
         nodes.stop(.primary)
-        removeKey()
+        #expect(nodes.endTrust().code == 0)
         _ = try nodes.startApp(from: anchor, [second])
         try nodes.start(.primary)
         nodes.run(until: { keySetVersion == 2 })
@@ -91,10 +74,10 @@ import Testing
 
     @Test("SES-16, CFG-72: a key that is older than the app's first registration is announced, and so is its end")
     func aKeyBeforeTheApp() throws {
-        #expect(nodes.ask(nodes.secondary, "trust-add", holders.trust(in: anchor)).code == 0)
+        #expect(nodes.trust(anchor, at: nodes.secondary).code == 0)
         try nodes.startApp(from: anchor).disconnect()
         #expect(verdict(second) == "applied")
-        removeKey()
+        #expect(nodes.endTrust().code == 0)
         nodes.run(until: { verdict(second, wait: 0) == "waiting-for-key" })
     }
 }

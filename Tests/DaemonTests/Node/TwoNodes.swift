@@ -342,12 +342,12 @@ final class TwoNodes {
     }
 
     func envelope(
-        _ version: UInt64, with key: ConfigurationPrivateKey? = nil,
+        _ version: UInt64, with key: ConfigurationPrivateKey? = nil, under keySet: UInt64 = 1,
         _ change: (inout ConfigurationPayload) throws -> Void = { _ in }
     ) throws -> [UInt8] {
         var payload = ConfigurationPayload(
-            application: app, role: .secondary, target: target, version: version, transaction: .random(),
-            issued: clock.wallNow.seconds - 60, values: ["volume": 80])
+            application: app, role: .secondary, target: target, version: version, keySetVersion: keySet,
+            transaction: .random(), issued: clock.wallNow.seconds - 60, values: ["volume": 80])
         try change(&payload)
         return try ConfigurationSigner.sign(payload, with: [key ?? signer])
     }

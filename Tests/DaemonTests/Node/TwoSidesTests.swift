@@ -79,10 +79,7 @@ import Testing
     private func envelope(
         _ version: UInt64, for role: DeviceRole, _ target: PairedIdentifier
     ) throws -> [UInt8] {
-        let payload = ConfigurationPayload(
-            application: up, role: role, target: target, version: version, transaction: .random(),
-            issued: nodes.clock.wallNow.seconds - 60, values: ["volume": 80])
-        return try ConfigurationSigner.sign(payload, with: [nodes.signer])
+        try nodes.envelope(version) { ($0.role, $0.target) = (role, target) }
     }
 
     private func ownTarget() throws -> PairedIdentifier { .vendor(try nodes.device(of: gateway)) }
@@ -229,10 +226,8 @@ import Testing
         let app = try nodes.connect(
             to: .secondary, .init(schema: SHA256.digest(document.bytes)), on: .primary)
         try nodes.bring(document.bytes, from: app)
-        let body: PropertyListDictionary = ["app": .string(up.description)]
-        #expect(nodes.ask(gateway, "settings-get", body).code == 0, "its own device has it")
-        var asked = body
-        asked["who"] = "the secondary"
+        #expect(nodes.ask(gateway, "settings-get", nodes.body()).code == 0, "its own device has it")
+        var asked = nodes.body(["who": "the secondary"])
         #expect(nodes.ask(nodes.primary, "settings-get", asked).name == "not-found")
         asked["values"] = .dictionary(["name": "x"])
         #expect(nodes.ask(nodes.primary, "settings-set", asked).name == "not-found")
@@ -265,18 +260,14 @@ import Testing
     {
         let app = try nodes.startApp(on: .primary)
         // The control room's operator and the gateway's both trust the key for the secondary's app.
-        let trust: PropertyListDictionary = [
-            "app": .string(up.description), "role": "secondary", "key": .string(nodes.signer.publicKey.key.pem),
-        ]
-        #expect(nodes.ask(gateway, "trust-add", trust).code == 0)
+        #expect(nodes.trust(nodes.signer.publicKey.key.pem, at: gateway).code == 0)
         let results = nodes.results(try envelope(1, for: .secondary, nodes.target), wait: 3_000)
         #expect(results["the secondary"]?["verdict"] != "applied")
         nodes.clock.advance(by: .seconds(20))
         nodes.run(until: { true })
         #expect(app.offers.isEmpty && app.reloads == 0)
-        let directory = nodes.directory.path("secondary-state/apps/\(up)/")
         for file in ["staged.plist", "configuration.plist", "trial.plist"] {
-            #expect(TemporaryDirectory.read(directory + file) == nil)
+            #expect(TemporaryDirectory.read("\(nodes.folder)/\(file)") == nil)
         }
         // For the panels it is their primary's, and the gateway forwards it to them.
         let panel = try nodes.startApp(at: .other)
@@ -288,32 +279,20 @@ import Testing
     @Test func `CFG-112, CFG-92: key sets for the gateway's own app are followed there, those for the panels' go down`()
         throws
     {
-        let root = PrivateKey.generate(.ed25519)
-        func set(_ version: UInt64, for role: DeviceRole) throws -> [UInt8] {
-            try KeyStatementSigner.sign(
-                KeySetDocument(
-                    subject: KeySubject(application: up, role: role), version: version, issued: 1_790_000_000,
-                    roles: [
-                        .configuration: ([nodes.signer.key.publicKey], 1), .keySet: ([root.publicKey], 1),
-                        .revocation: ([root.publicKey], 1),
-                    ]), with: [root])
-        }
-        let app = try nodes.startApp(.init(anchor: KeySetText.text(of: try set(1, for: .primary))), on: .primary)
-        let panel = try nodes.startApp(at: .other, .init(anchor: KeySetText.text(of: try set(1, for: .secondary))))
+        let (own, panels) = (KeyHolders(of: up, as: .primary), KeyHolders(of: up))
+        let (ownAnchor, anchor) = (try own.set(1, [nodes.signer]), try panels.set(1, [nodes.signer]))
+        let app = try nodes.startApp(.init(anchor: KeySetText.text(of: ownAnchor)), on: .primary)
+        let panel = try nodes.startApp(at: .other, .init(anchor: KeySetText.text(of: anchor)))
         let below = try pairing(as: .primary)
         waitForCounterpart(of: app, below)
         waitForCounterpart(of: panel, below)
-        let trust: PropertyListDictionary = [
-            "app": .string(up.description), "role": "secondary",
-            "key": .string(KeySetText.text(of: try set(1, for: .secondary))),
-        ]
-        #expect(nodes.ask(gateway, "trust-add", trust).code == 0)
-        let own = try nodes.results(set(2, for: .primary), at: gateway)
-        #expect(own.count == 1 && own["the secondary"]?["verdict"] == "applied")
-        let forwarded = try nodes.results(set(2, for: .secondary), at: gateway)
+        #expect(nodes.trust(anchor, at: gateway).code == 0)
+        let followed = try nodes.results(own.set(2, [nodes.signer]), at: gateway)
+        #expect(followed.count == 1 && followed["the secondary"]?["verdict"] == "applied")
+        let forwarded = try nodes.results(panels.set(2, [nodes.signer]), at: gateway)
         #expect(forwarded["the other"]?["verdict"] == "applied")
         remove(up)
-        #expect(nodes.verdict(try set(3, for: .primary), at: gateway) == "wrong-role")
+        #expect(nodes.verdict(try own.set(3, [nodes.signer]), at: gateway) == "wrong-role")
     }
 
     // MARK: rows and assignments
