@@ -103,9 +103,7 @@ import Testing
         try nodes.restart(.primary)
         try nodes.start(.other)
         let app = try startApp(second, third, taken)
-        nodes.run(until: {
-            (try? nodes.rows("desired", of: nodes.primary))?.first?["verdict"]?.stringValue == "applied"
-        })
+        nodes.waitFor("applied", at: "the other")
         #expect(keys() == [3, 1])
         #expect(app.offers.map(\.envelope) == [last])
     }
@@ -175,9 +173,7 @@ import Testing
         #expect(queues.compactMap { $0["waiting"]?.integerValue }.max() == 3, "\(queues)")
         try nodes.start(.other)
         let app = try startApp(second, third)
-        nodes.run(until: {
-            (try? nodes.rows("desired", of: nodes.primary))?.first?["verdict"]?.stringValue == "applied"
-        })
+        nodes.waitFor("applied", at: "the other")
         #expect(app.offers.map(\.envelope) == [last])
     }
 }

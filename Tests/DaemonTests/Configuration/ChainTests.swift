@@ -44,17 +44,6 @@ import Testing
 
     private func waitForFar(_ count: Int = 1) { nodes.run(until: { far().count == count }) }
 
-    private func desired(of name: String) -> PropertyListDictionary? {
-        (try? nodes.rows("desired", of: nodes.primary))?.first { $0["name"]?.stringValue == name }
-    }
-
-    private func waitFor(_ verdict: String, at name: String = "the other", version: UInt64 = 1) {
-        nodes.run(until: {
-            let row = desired(of: name)
-            return row?["verdict"]?.stringValue == verdict && row?["version"]?.unsignedValue == version
-        })
-    }
-
     @Test func `CFG-100, CFG-103, CFG-104, CTL-36: the exact bytes go down two hops, and the report is verified above`()
         throws
     {
@@ -67,8 +56,8 @@ import Testing
         let envelope = try envelope(1)
         #expect(nodes.results(envelope)["the other"]?["verdict"] == "applied")
         #expect(app.offers.map(\.envelope) == [envelope])
-        #expect(desired(of: "the other")?["via"] == "the secondary")
-        #expect(desired(of: "the other")?["stale"] == nil)
+        #expect(nodes.desired(of: "the other")?["via"] == "the secondary")
+        #expect(nodes.desired(of: "the other")?["stale"] == nil)
         #expect(between.offers.isEmpty, "the carrier makes nothing its own")
         #expect(try nodes.rows("configurations", of: nodes.secondary).allSatisfy { $0["version"] == nil })
         #expect(try nodes.rows("desired", of: nodes.secondary).isEmpty)
@@ -80,10 +69,9 @@ import Testing
         #expect(nodes.results(try envelope(1))["the other"]?["verdict"] == "applied")
         let deliveries = try nodes.rows("configurations", of: nodes.primary).filter { $0["pairing"] != nil }
         #expect(deliveries.first { $0["state"] == "forwarded to the other" }?["via"] == "the secondary")
-        let named: PropertyListDictionary = ["app": .string(nodes.app.description)]
-        let answer = nodes.ask(nodes.primary, "configuration-withdraw", named).body
+        let answer = nodes.ask(nodes.primary, "configuration-withdraw", nodes.body()).body
         #expect(answer["applied"]?.arrayValue?.contains("the other") == false, "a name alone is that of a near one")
-        let far = answer["appliedFar"]?.arrayValue?.first?.dictionaryValue
+        let far = answer.rows("appliedFar").first
         #expect(far?["name"] == "the other" && far?["via"] == "the secondary" && far?["pairing"] != nil)
         let question = nodes.ask(nodes.primary, "unpair", ["who": "the secondary"]).body
         #expect(question["done"] == false && question["far"] == ["the other"], "CTL-29")
@@ -101,7 +89,7 @@ import Testing
         #expect(far().count == 1, "the statement outlives the restart")
         try nodes.start(.other)
         let app = try nodes.startApp(at: .other)
-        waitFor("applied")
+        nodes.waitFor("applied", at: "the other")
         #expect(app.offers.count == 1)
     }
 
@@ -118,7 +106,7 @@ import Testing
         nodes.restore(backup, at: .primary)
         try nodes.start(.primary)
         // The backup says that version 1 is applied.
-        waitFor("rollback", version: 1)
+        nodes.waitFor("rollback", at: "the other")
         #expect(app.offers.count == 2)
     }
 
@@ -133,12 +121,12 @@ import Testing
         try nodes.start(.last)
         let app = try nodes.startApp(at: .last)
         try nodes.pair(nodes.secondary, nodes.last)
-        waitFor("applied", at: "the last")
+        nodes.waitFor("applied", at: "the last")
         #expect(app.offers.count == 1)
         try nodes.unpair(nodes.last)
         #expect(nodes.ask(nodes.secondary, "unpair", ["who": "the last", "yes": true]).code == 0)
         waitForFar(1)
-        #expect(desired(of: "the last") == nil)
+        #expect(nodes.desired(of: "the last") == nil)
         #expect(far(gone: true).map { $0["name"] } == ["the last"])
         #expect(far(gone: true).map { $0["via"] } == ["the secondary"])
         let device = try #require(far(gone: true).first?["device"])
@@ -183,7 +171,7 @@ import Testing
         let third = try envelope(3)
         #expect(nodes.results(third)["the other"]?["verdict"] == "applied")
         #expect(app.offers.map(\.envelope) == [first, second, third])
-        #expect(desired(of: "the other")?["reported"] == 3)
+        #expect(nodes.desired(of: "the other")?["reported"] == 3)
     }
 
     /// Bytes that a carrier may send down in place of the top's version `number`.
@@ -225,8 +213,8 @@ import Testing
             #expect(facts.verdict == .rejected(rejection) && facts.good?.version == 2, "\(rejection)")
             // Its word is about other bytes than those that the top has sent.
             nodes.run(until: { refusedReports == refusals + 1 })
-            #expect(desired(of: "the other")?["verdict"] == nil, "\(rejection)")
-            #expect(desired(of: "the other")?["stale"] != nil && desired(of: "the other")?["reported"] == 2)
+            #expect(nodes.desired(of: "the other")?["verdict"] == nil, "\(rejection)")
+            #expect(nodes.desired(of: "the other")?["stale"] != nil && nodes.desired(of: "the other")?["reported"] == 2)
         }
         #expect(app.offers.count == 2)
         carrier.instead = nil

@@ -22,18 +22,6 @@ import Testing
         try nodes.pair()
     }
 
-    /// The row of a secondary in the primary's status.
-    private func desired(of name: String = "the secondary") throws -> PropertyListDictionary? {
-        try nodes.rows("desired", of: nodes.primary).first { $0["name"]?.stringValue == name }
-    }
-
-    private func waitFor(_ verdict: String, at name: String = "the secondary", version: UInt64 = 1) {
-        nodes.run(until: {
-            let row = try? desired(of: name)
-            return row?["verdict"]?.stringValue == verdict && row?["version"]?.unsignedValue == version
-        })
-    }
-
     @Test("LIM-85: an answer has 256 rows and the number of those left out, and counts each secondary once")
     func rowsOfOneAnswer() throws {
         var state = DesiredConfigurations()
@@ -99,7 +87,7 @@ import Testing
             state.restore([accepted], of: key)
         }
         let status = DesiredStatus(state: state, secondaries: [], now: nodes.clock.wallNow, scheduler: nodes.clock)
-        let choice = try DesiredChoice(BodyFields(named))
+        let choice = try DesiredChoice(BodyFields(nodes.body()))
         func failure(orFormer: Bool) -> ControlFailure? {
             do throws(ControlFailure) {
                 _ = try choice.key(in: status, orFormer: orFormer)
@@ -138,9 +126,6 @@ import Testing
         #expect(status.holders(of: desired.key, versions: [2]).near.isEmpty)
     }
 
-    /// A request about the app.
-    private var named: PropertyListDictionary { ["app": .string(nodes.app.description)] }
-
     @Test func `CFG-70, CFG-72: a secondary that is paired later gets it, also after a restart of the primary`() throws
     {
         _ = try nodes.startApp()
@@ -151,9 +136,9 @@ import Testing
         try nodes.startOther(as: .secondary)
         let app = try nodes.startApp(at: .other)
         try nodes.pair(nodes.primary, nodes.other)
-        waitFor("applied", at: "the other")
+        nodes.waitFor("applied", at: "the other")
         #expect(app.offers.map(\.envelope) == [envelope], "CFG-5: the exact bytes")
-        #expect(try desired()?["verdict"] == "applied", "what was reported outlives the restart")
+        #expect(nodes.desired()?["verdict"] == "applied", "what was reported outlives the restart")
     }
 
     @Test func `CFG-72: a secondary that ended its pairing and joins again gets a version above its mark`() throws {
@@ -162,21 +147,21 @@ import Testing
         try nodes.unpair(nodes.secondary)
         nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
         let answer = nodes.ask(nodes.primary, "apply", nodes.application(of: try nodes.envelope(2), wait: 0))
-        #expect(answer.body["results"]?.arrayValue?.first?.dictionaryValue?["state"] == "queued")
+        #expect(answer.body.rows("results").first?["state"] == "queued")
         let link = try #require(nodes.ask(nodes.primary, "pair").body["link"])
         #expect(nodes.ask(nodes.secondary, "join", ["link": link]).code == 0)
-        waitFor("applied", version: 2)
+        nodes.waitFor("applied", version: 2)
         #expect(app.offers.count == 2)
     }
 
     @Test func `CFG-74: an app that is installed later gets it once its key is known`() throws {
         let envelope = try nodes.envelope(1)
         #expect(nodes.verdict(envelope) == "waiting-for-key")
-        #expect(try desired()?["stale"] != nil)
+        #expect(nodes.desired()?["stale"] != nil)
         let app = try nodes.startApp()
-        waitFor("applied")
+        nodes.waitFor("applied")
         #expect(app.offers.map(\.envelope) == [envelope])
-        #expect(try desired()?["stale"] == nil)
+        #expect(nodes.desired()?["stale"] == nil)
     }
 
     @Test func `CFG-74: within the minute of CFG-52 the app is not made to wait`() throws {
@@ -186,20 +171,20 @@ import Testing
         nodes.waitForLink()
         let start = nodes.clock.now
         _ = try nodes.startApp()
-        waitFor("applied")
+        nodes.waitFor("applied")
         #expect(nodes.clock.now.since(start) < .seconds(10))
     }
 
     @Test func `CFG-52, CTL-23: a delivery whose report is held back is no longer called queued`() throws {
         _ = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(1, with: .generate())) == "threshold")
-        #expect(try desired()?["taken"] == nil)
+        #expect(nodes.desired()?["taken"] == nil)
         #expect(nodes.verdict(try nodes.envelope(2, with: .generate()), wait: 1000) == nil)
-        let row = try #require(try desired())
+        let row = try #require(nodes.desired())
         #expect(row["version"] == 2 && row["verdict"] == nil && row["taken"] == true, "\(row)")
         #expect(DesiredReport.state(of: Fact(row)) == "delivered, no report yet")
-        waitFor("threshold", version: 2)
-        #expect(try desired()?["taken"] == nil)
+        nodes.waitFor("threshold", version: 2)
+        #expect(nodes.desired()?["taken"] == nil)
     }
 
     @Test func `CFG-75: after a month of absence the item is undelivered, and the link brings another one`() throws {
@@ -210,10 +195,10 @@ import Testing
         nodes.stop(.primary)
         nodes.clock.setWallClock(nodes.clock.wallNow + .seconds(31 * 86_400))
         try nodes.start(.primary)
-        nodes.run(until: { (try? desired()?["ending"]) == "undelivered" })
-        #expect(try desired()?["verdict"] == nil)
+        nodes.run(until: { nodes.desired()?["ending"] == "undelivered" })
+        #expect(nodes.desired()?["verdict"] == nil)
         nodes.network.isDown = false
-        waitFor("applied")
+        nodes.waitFor("applied")
         #expect(app.offers.count == 1)
     }
 
@@ -234,7 +219,7 @@ import Testing
         try nodes.start(.primary)
         nodes.waitForLink()
         let linked = nodes.clock.now
-        waitFor("applied")
+        nodes.waitFor("applied")
         #expect(app.offers.count == 1)
         #expect(nodes.clock.now.since(linked) > .seconds(50))
     }
@@ -250,7 +235,7 @@ import Testing
         try nodes.start(.secondary)
         nodes.waitForLink()
         _ = try nodes.startApp()
-        waitFor("applied")
+        nodes.waitFor("applied")
     }
 
     @Test func `CFG-71: a lower version is refused with the number in force, and the same version with other bytes`()
@@ -272,7 +257,7 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
         app.answerOffers { OfferReply(VerificationFailure(.schema, "too loud"), of: $0.envelope) }
         #expect(nodes.verdict(try nodes.envelope(2)) == "schema")
-        #expect(try desired()?["reported"] == 1 && desired()?["version"] == 2)
+        #expect(nodes.desired()?["reported"] == 1 && nodes.desired()?["version"] == 2)
         try nodes.startOther(as: .secondary)
         let other = try nodes.startApp(at: .other)
         let key = ConfigurationSlotKey(application: nodes.app, role: .secondary, target: nodes.target)
@@ -282,16 +267,16 @@ import Testing
             return OfferReply(VerificationFailure(.schema, "too loud"), of: offer.envelope)
         }
         try nodes.pair(nodes.primary, nodes.other)
-        waitFor("schema", at: "the other", version: 2)
+        nodes.waitFor("schema", at: "the other", version: 2)
         nodes.run(until: { other.offers.count == 2 })
     }
 
     @Test func `CFG-77, CTL-24: what is withdrawn is delivered no longer, and stays applied where it was`() throws {
         _ = try nodes.startApp()
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
-        let answer = nodes.ask(nodes.primary, "configuration-withdraw", named)
+        let answer = nodes.ask(nodes.primary, "configuration-withdraw", nodes.body())
         #expect(answer.body["versions"] == [3] && answer.body["applied"] == ["the secondary"], "\(answer)")
-        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).name == "not-found")
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", nodes.body()).name == "not-found")
         #expect(try nodes.rows("desired", of: nodes.primary).isEmpty)
         try nodes.startOther(as: .secondary)
         let other = try nodes.startApp(at: .other)
@@ -306,7 +291,7 @@ import Testing
         nodes.network.takeDown()
         nodes.run(until: { (try? nodes.rows("pairings", of: nodes.primary).first?["level"]) == "unreachable" })
         #expect(nodes.verdict(try nodes.envelope(1), wait: 0) == nil)
-        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).code == 0)
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", nodes.body()).code == 0)
         nodes.network.isDown = false
         nodes.waitForLink()
         #expect(try nodes.rows("queues", of: nodes.primary).isEmpty && app.offers.isEmpty)
@@ -318,21 +303,18 @@ import Testing
     {
         _ = try nodes.startApp()
         for version in UInt64(1)...2 { #expect(nodes.verdict(try nodes.envelope(version)) == "applied") }
-        let rows = nodes.ask(nodes.primary, "configuration-list").body["desired"]?.arrayValue ?? []
+        let rows = nodes.ask(nodes.primary, "configuration-list").body.rows("desired")
         #expect(rows.count == 1)
-        let row = try #require(rows.first?.dictionaryValue)
+        let row = try #require(rows.first)
         #expect(row["version"] == 2 && row["applied"] == 1 && row["secondaries"] == 1, "\(row)")
         #expect(row["signers"] == [.data(nodes.signer.publicKey.key.identifier.bytes)])
-        let shown = nodes.ask(nodes.primary, "configuration-show", named).body
-        let history = shown["history"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        #expect(history.map { $0["version"] } == [2, 1])
-        let secondary = try #require(shown["secondaries"]?.arrayValue?.first?.dictionaryValue)
-        let applied = secondary["history"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        #expect(applied.map { $0["version"] } == [2, 1])
+        let shown = nodes.ask(nodes.primary, "configuration-show", nodes.body()).body
+        let secondary = try #require(shown.rows("secondaries").first)
+        for body in [shown, secondary] { #expect(body.rows("history").map { $0["version"] } == [2, 1]) }
         #expect(shown["others"] == [])
-        #expect(nodes.ask(nodes.primary, "configuration-withdraw", named).code == 0)
-        let withdrawn = nodes.ask(nodes.primary, "configuration-show", named).body
-        let other = try #require(withdrawn["others"]?.arrayValue?.first?.dictionaryValue)
+        #expect(nodes.ask(nodes.primary, "configuration-withdraw", nodes.body()).code == 0)
+        let withdrawn = nodes.ask(nodes.primary, "configuration-show", nodes.body()).body
+        let other = try #require(withdrawn.rows("others").first)
         #expect(withdrawn["secondaries"] == [] && other["history"] == secondary["history"])
         #expect(
             DesiredReport.lines(of: Fact(withdrawn)).contains { $0.hasPrefix("  1 ") && $0.contains("the secondary ") })
@@ -345,7 +327,7 @@ import Testing
         app.disconnect()
         let envelope = try nodes.envelope(1)
         let first = nodes.ask(nodes.primary, "apply", nodes.application(of: envelope)).body
-        #expect(first["results"]?.arrayValue?.first?.dictionaryValue?["verdict"] == "waiting-for-app")
+        #expect(first.rows("results").first?["verdict"] == "waiting-for-app")
         var request = nodes.application(of: envelope, wait: 60_000)
         request["follow"] = true
         request["after"] = first["ordinal"]
@@ -353,8 +335,6 @@ import Testing
         nodes.begin(nodes.primary, "apply", request) { answer = $0 }
         _ = try nodes.startApp()
         nodes.run(until: { answer != nil })
-        #expect(
-            answer?.body["results"]?.arrayValue?.first?.dictionaryValue?["verdict"] == "applied", "\(answer ?? .done())"
-        )
+        #expect(answer?.body.rows("results").first?["verdict"] == "applied", "\(answer ?? .done())")
     }
 }

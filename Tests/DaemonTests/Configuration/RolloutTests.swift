@@ -33,20 +33,17 @@ import Testing
         if answer == nil { passTrial() }
         nodes.run(until: { answer != nil })
         #expect(answer?.code == 0, "\(String(describing: answer))")
-        let results = answer?.body["results"]?.arrayValue?.compactMap(\.dictionaryValue) ?? []
-        return Dictionary(
-            results.map { result in
-                (result["name"]?.stringValue ?? "", (result["verdict"] ?? result["state"])?.stringValue ?? "")
-            }
-        ) { first, _ in first }
+        let results = (answer?.body.rows("results") ?? []).map { result in
+            (result["name"]?.stringValue ?? "", (result["verdict"] ?? result["state"])?.stringValue ?? "")
+        }
+        return Dictionary(results) { first, _ in first }
     }
 
     /// An app has lived with its value for LIM-87.
     private func passTrial() { nodes.clock.advance(by: .seconds(45)) }
 
     private func rollout() throws -> String? {
-        let rows = nodes.ask(nodes.primary, "configuration-list").body["desired"]?.arrayValue
-        return rows?.first?.dictionaryValue?["rollout"]?.stringValue
+        nodes.ask(nodes.primary, "configuration-list").body.rows("desired").first?["rollout"]?.stringValue
     }
 
     @Test func `CFG-79: the rollout comes to the other secondary when the first has applied it`() throws {

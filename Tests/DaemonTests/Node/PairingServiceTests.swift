@@ -179,7 +179,7 @@ import Testing
         nodes.run(until: { nodes.hasNoted("alarm: custom identifier changed, the old one stays until it is accepted") })
         let renamed = try nodes.envelope(1) { $0.target = two }
         #expect(nodes.verdict(renamed) == "wrong-target")
-        var body: PropertyListDictionary = ["app": .string(nodes.app.description), "who": "the primary"]
+        var body = nodes.body(["who": "the primary"])
         let shown = nodes.ask(nodes.secondary, "identifier-accept", body).body
         #expect(shown["former"] == "one" && shown["offered"] == "two" && shown["target"] == .string(two.text))
         #expect(shown["done"] == false && shown["configuration"] == "none")

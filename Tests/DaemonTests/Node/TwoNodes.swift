@@ -378,6 +378,19 @@ final class TwoNodes {
         (try? rows("configurations", of: primary))?.last?["lastVerdict"]?.stringValue
     }
 
+    /// The row of a secondary in the primary's table of what is desired.
+    func desired(of name: String = "the secondary") -> PropertyListDictionary? {
+        (try? rows("desired", of: primary))?.first { $0["name"]?.stringValue == name }
+    }
+
+    /// Until the primary knows this verdict of a secondary on a version.
+    func waitFor(_ verdict: String, at name: String = "the secondary", version: UInt64 = 1) {
+        run(until: {
+            let row = desired(of: name)
+            return row?["verdict"]?.stringValue == verdict && row?["version"]?.unsignedValue == version
+        })
+    }
+
     /// The configuration that the secondary has for the app: state and version.
     func held() throws -> PropertyListDictionary? { try rows("configurations", of: secondary).first }
 }

@@ -89,14 +89,13 @@ import Testing
     @Test(
         "CTL-39: settings of an app that is not installed are not found, by another text than those of one without any")
     func settingsOfNobody() throws {
-        let body: PropertyListDictionary = ["app": .string(nodes.app.description)]
         for command in ["settings-get", "settings-schema"] {
-            let answer = nodes.ask(nodes.secondary, command, body)
+            let answer = nodes.ask(nodes.secondary, command, nodes.body())
             #expect(
                 answer.name == "not-found" && answer.body["text"]?.stringValue?.contains("tandem apps list") == true)
         }
         _ = try nodes.connect(to: .secondary)
-        let installed = nodes.ask(nodes.secondary, "settings-get", body)
+        let installed = nodes.ask(nodes.secondary, "settings-get", nodes.body())
         #expect(installed.name == "not-found" && installed.body["text"]?.stringValue?.contains("no schema") == true)
     }
 

@@ -15,7 +15,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TakeBackTests {
     private let nodes: TwoNodes
-    private var app: PropertyListDictionary { ["app": .string(nodes.app.description)] }
 
     init() throws { nodes = try TwoNodes() }
 
@@ -27,8 +26,7 @@ import Testing
     private func ask(
         _ node: Node, _ command: String, _ more: PropertyListDictionary = [:], yes: Bool = true
     ) -> ControlAnswer {
-        var body = app
-        for (key, value) in more { body[key] = value }
+        var body = nodes.body(more)
         if yes { body["yes"] = true }
         return nodes.ask(node, command, body)
     }
@@ -125,9 +123,7 @@ import Testing
         let sender = try nodes.startSender()
         try submit(sender, 2)
         nodes.run(until: { sender.received(.progress).count == 2 })
-        var body = app
-        body["yes"] = true
-        nodes.begin(nodes.secondary, "app-remove", body) { _ in }
+        nodes.begin(nodes.secondary, "app-remove", nodes.body(["yes": true])) { _ in }
         try nodes.restart(.secondary)
         nodes.run(until: { (try? known(at: nodes.secondary)) == nil && !exists(directory(.secondary)) })
         let again = try nodes.startApp()
@@ -136,8 +132,7 @@ import Testing
 
     @Test func `CTL-31, CTL-32: a change of an app waits for the one before, and then finds its result`() throws {
         _ = try nodes.connect(to: .primary)
-        var body = app
-        body["yes"] = true
+        var body = nodes.body(["yes": true])
         var answers: [ControlAnswer] = []
         for _ in 0..<2 { nodes.begin(nodes.primary, "app-remove", body) { answers.append($0) } }
         body["uid"] = 1001
