@@ -12,24 +12,14 @@ import Testing
 @testable import TandemDaemon
 
 @Suite struct ChainRowTests {
-    private let subject: KeySubject
-    private let root = PrivateKey.generate(.ed25519)
-    private let signer = PrivateKey.generate(.ed25519)
+    private let holders: KeyHolders
+    private let signer = ConfigurationPrivateKey.generate()
     private let device = UniqueIdentifier.random()
+    private var subject: KeySubject { holders.subject }
 
-    init() throws {
-        subject = KeySubject(application: try ApplicationIdentifier("org.example.alarm"), role: .secondary)
-    }
+    init() throws { holders = KeyHolders(of: try ApplicationIdentifier("org.example.alarm")) }
 
-    private func set(_ version: UInt64) throws -> [UInt8] {
-        try KeyStatementSigner.sign(
-            KeySetDocument(
-                subject: subject, version: version, issued: 1_790_000_000,
-                roles: [
-                    .configuration: ([signer.publicKey], 1), .keySet: ([root.publicKey], 1),
-                    .revocation: ([signer.publicKey], 1),
-                ]), with: [root])
-    }
+    private func set(_ version: UInt64) throws -> [UInt8] { try holders.set(version, [signer]) }
 
     /// Takes changes over as a store does.
     private func commit(_ changes: [RowChange], to rows: inout [RowSpace: [[UInt8]: [UInt8]]]) {

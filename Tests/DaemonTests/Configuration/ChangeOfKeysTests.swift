@@ -110,7 +110,8 @@ import Testing
     @Test("CFG-84: a well-signed key set or revocation that does not say whose it is, is no configuration")
     func aNamelessStatement() throws {
         let payload = try PropertyListWriter.write(["typ": "keyset", "spec": "1.0"] as PropertyListDictionary)
-        for (type, key) in [(SignedPayloadType.keySet, primary.root), (.revocation, primary.revoker)] {
+        let holders = primary.holders
+        for (type, key) in [(SignedPayloadType.keySet, holders.root), (.revocation, holders.revoker)] {
             let statement = try SignedEnvelope.bytes(payload, type: type, signedWith: [key])
             #expect(primary.apply(statement) == "payload-malformed")
         }

@@ -22,7 +22,6 @@ import Testing
     private let device = UniqueIdentifier.random()
     private let secondary: ConfigurationPeer
     private let signer = ConfigurationPrivateKey.generate()
-    private let root = PrivateKey.generate(.ed25519)
     private let directory = TemporaryDirectory()
 
     init() throws {
@@ -50,19 +49,10 @@ import Testing
         return (service, delivery)
     }
 
-    private func set(_ version: UInt64, for role: DeviceRole) throws -> [UInt8] {
-        try KeyStatementSigner.sign(
-            KeySetDocument(
-                subject: KeySubject(application: app, role: role), version: version, issued: 1_790_000_000,
-                roles: [
-                    .configuration: ([signer.key.publicKey], 1), .keySet: ([root.publicKey], 1),
-                    .revocation: ([root.publicKey], 1),
-                ]), with: [root])
-    }
-
-    private func trust(_ anchor: [UInt8], for role: DeviceRole, at service: ConfigurationService) {
-        let subject = KeySubject(application: app, role: role)
-        scheduler.start { _ = await service.trust(KeySetText.text(of: anchor), for: subject) }
+    /// The first set of the holders is trusted.
+    private func trust(_ holders: KeyHolders, at service: ConfigurationService) throws {
+        let text = KeySetText.text(of: try holders.set(1, [signer]))
+        scheduler.start { _ = await service.trust(text, for: holders.subject) }
         scheduler.run()
     }
 
@@ -81,17 +71,14 @@ import Testing
         "CFG-94: a start ends what a revocation refuses if a crash came between the two, also at a secondary's device",
         arguments: DeviceRole.allCases)
     func aCrashBetweenTheStepAndTheEnd(_ role: DeviceRole) throws {
-        let before = try start(as: role)
-        trust(try set(1, for: .secondary), for: .secondary, at: before.service)
+        let (before, holders) = (try start(as: role), KeyHolders(of: app))
+        try trust(holders, at: before.service)
         let payload = ConfigurationPayload(
             application: app, role: .secondary, target: .vendor(device), version: 1, transaction: .random(),
             issued: scheduler.wallNow.seconds - 60, values: ["volume": 80])
         begin(try ConfigurationSigner.sign(payload, with: [signer]), at: before.service)
         #expect(desired(at: before.service) == [1])
-        let revocation = try KeyStatementSigner.sign(
-            RevocationDocument(
-                subject: KeySubject(application: app, role: .secondary), keySetVersion: 1, issued: 1_790_000_000,
-                revoked: [signer.publicKey.identifier], withdraws: false), with: [root])
+        let revocation = try holders.revocation(of: signer, under: 1)
         store.hold(commits: true)
         begin(revocation, at: before.service)
         store.doOne()
@@ -106,9 +93,9 @@ import Testing
         "CFG-92, CFG-112: a start brings secondaries the chain of their app, and not that of the primary's",
         arguments: DeviceRole.allCases)
     func aStart(_ role: DeviceRole) throws {
-        let before = try start(as: .primary)
-        trust(try set(1, for: role), for: role, at: before.service)
-        begin(try set(2, for: role), at: before.service)
+        let (before, holders) = (try start(as: .primary), KeyHolders(of: app, as: role))
+        try trust(holders, at: before.service)
+        begin(try holders.set(2, [signer]), at: before.service)
         let after = try start(as: .primary)
         let queue = QueueKey.configuration(of: app, at: secondary.pairing)
         #expect(after.delivery.submissions.outstanding(in: queue).isEmpty == (role == .primary))

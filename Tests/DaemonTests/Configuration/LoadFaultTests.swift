@@ -31,13 +31,39 @@ import Testing
     /// A registration of a version of the app that says what it does not load.
     private static let naming = TandemSession.Registration(schema: SHA256.digest([1]))
 
-    @Test("CFG-42: a fault that an app has named ends when the app registers again, also without a schema")
-    func anotherRegistration() throws {
+    /// Another start of the app: it is asked to read its files.
+    private func restart() {
+        secondary.disconnect()
+        secondary.connect(Self.naming)
+    }
+
+    /// A configuration has passed its trial, and the app has started again (message 1).
+    private func applyAndRestart() throws -> [UInt8] {
         secondary.connect()
         let envelope = try secondary.envelope(1)
         try secondary.apply(envelope)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        restart()
+        return envelope
+    }
+
+    /// A configuration is on trial, and the app has started again (message 1).
+    private func beginTrial() throws -> [UInt8] {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        try secondary.answer(0)
+        restart()
+        return envelope
+    }
+
+    /// The app's answer to its last message.
+    private func answerLast(_ reply: PropertyListDictionary) throws {
+        try secondary.answer(secondary.host.offers.count - 1, reply)
+    }
+
+    @Test("CFG-42: a fault that an app has named ends when the app registers again, also without a schema")
+    func anotherRegistration() throws {
+        let envelope = try applyAndRestart()
         try secondary.answer(1, Self.refusal(of: envelope).message)
         #expect(secondary.status?["lastVerdict"] == "schema")
         secondary.disconnect()
@@ -49,12 +75,7 @@ import Testing
         "CFG-42, CFG-61: what another version of the app does not load is not applied after its trial, but refused",
         arguments: [false, true])
     func duringTheTrial(_ isDiskFull: Bool) throws {
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        secondary.receive(envelope)
-        try secondary.answer(0)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try beginTrial()
         secondary.store.isFull = isDiskFull
         try secondary.answer(1, Self.refusal(of: envelope).message)
         secondary.store.isFull = false
@@ -71,14 +92,12 @@ import Testing
         try secondary.apply(envelope)
         #expect(secondary.waiting.count == 1)
         for _ in 0..<5 {
-            secondary.disconnect()
-            secondary.connect(Self.naming)
-            try secondary.answer(secondary.host.offers.count - 1, Self.refusal(of: envelope).message)
+            restart()
+            try answerLast(Self.refusal(of: envelope).message)
             #expect(secondary.waiting.count == 2)
         }
-        secondary.disconnect()
-        secondary.connect(Self.naming)
-        try secondary.answer(secondary.host.offers.count - 1, ["tandem.verdict": "applied"])
+        restart()
+        try answerLast(["tandem.verdict": "applied"])
         #expect(secondary.waiting.count == 2)
         secondary.scheduler.advance(by: ConfigurationLimits.loadReports + .seconds(10))
         #expect(secondary.waiting.count == 3)
@@ -86,11 +105,7 @@ import Testing
 
     @Test("CFG-43, CFG-114: a fault after the trial for whose report the disk has no room is reported at a later tick")
     func fullDiskAfterTheTrial() throws {
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        try secondary.apply(envelope)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try applyAndRestart()
         secondary.store.isFull = true
         try secondary.answer(1, Self.refusal(of: envelope).message)
         secondary.store.isFull = false
@@ -101,11 +116,7 @@ import Testing
     @Test("CFG-42, CFG-113: an app that cannot read its key sets says nothing of what is applied, and reads once more")
     func unreadKeySets() throws {
         try secondary.trustKeySet()
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        try secondary.apply(envelope)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try applyAndRestart()
         let chain = try #require(secondary.keySets)
         // A damaged chain, which the library cannot tell from another anchor; then a file that it cannot read.
         secondary.writeKeySets(chain + [0])
@@ -146,17 +157,6 @@ import Testing
         try #require(secondary.host.offers.count == 5)
         try secondary.answer(4)
         #expect(secondary.status?["version"] == 2)
-    }
-
-    /// A configuration is on trial, and the app has registered again: it is asked to read its files (message 1).
-    private func beginTrial() throws -> [UInt8] {
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        secondary.receive(envelope)
-        try secondary.answer(0)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
-        return envelope
     }
 
     @Test("CFG-61, CFG-113, LIM-142: a trial lasts while the app cannot judge what is on trial, and it is asked again")
@@ -201,11 +201,7 @@ import Testing
     @Test("CFG-113: an app reads its files again only once its key sets could be written")
     func unwritableKeySets() throws {
         try secondary.trustKeySet()
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        try secondary.apply(envelope)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try applyAndRestart()
         let (path, chain) = (secondary.file(KeySetChainFile.name), try #require(secondary.keySets))
         // A directory in its place cannot be replaced by a file.
         try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
@@ -222,8 +218,7 @@ import Testing
         secondary.receive(try secondary.envelope(1))
         try secondary.answer(0)
         secondary.receive(try secondary.envelope(2))
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        restart()
         let pairing = secondary.queue.pairing
         #expect(secondary.host.offeredPairings == [pairing, pairing, .zero, pairing])
     }
@@ -254,11 +249,7 @@ import Testing
 
     @Test("CFG-42, CFG-43: an answer to a reload of another form says nothing of what is applied")
     func malformedAnswer() throws {
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        try secondary.apply(envelope)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try applyAndRestart()
         try secondary.answer(1, Self.refusal(of: envelope).message)
         let digest = PropertyListValue.data(SHA256.digest(envelope))
         let answers: [PropertyListDictionary] = [
@@ -266,9 +257,8 @@ import Testing
             ["tandem.verdict": "of another release", "tandem.digest": digest],
         ]
         for answer in answers {
-            secondary.disconnect()
-            secondary.connect(Self.naming)
-            try secondary.answer(secondary.host.offers.count - 1, answer)
+            restart()
+            try answerLast(answer)
         }
         secondary.scheduler.advance(by: ConfigurationLimits.loadReports + .seconds(10))
         #expect(secondary.waiting.count == 2, "the verdict and the fault, and not that it loads again")
@@ -276,11 +266,7 @@ import Testing
 
     @Test("CFG-31, CFG-42: the answer to a reload says nothing of a slot whose files the app no longer sees")
     func anotherTarget() throws {
-        secondary.connect()
-        let envelope = try secondary.envelope(1)
-        try secondary.apply(envelope)
-        secondary.disconnect()
-        secondary.connect(Self.naming)
+        let envelope = try applyAndRestart()
         let target = secondary.host.target
         secondary.host.target = try PairedIdentifier(text: "custom:hw-2")
         try secondary.answer(1, Self.refusal(of: envelope).message)

@@ -21,8 +21,7 @@ final class OnePrimary {
     let delivery: DurableDelivery
     let subject: KeySubject
     let signer = ConfigurationPrivateKey.generate()
-    let root = PrivateKey.generate(.ed25519)
-    let revoker = PrivateKey.generate(.ed25519)
+    let holders: KeyHolders
     let device = UniqueIdentifier.random()
     /// The secondary, and the key of its reports.
     let secondary: ConfigurationPeer
@@ -33,7 +32,7 @@ final class OnePrimary {
 
     init() throws {
         let app = try ApplicationIdentifier("org.example.alarm")
-        subject = KeySubject(application: app, role: .secondary)
+        (subject, holders) = (KeySubject(application: app, role: .secondary), KeyHolders(of: app))
         let (scheduler, target, rows) = (scheduler, PairedIdentifier.vendor(device), LoopStore(store, on: scheduler))
         let peer = ConfigurationPeer(
             pairing: .random(), role: .primary, name: "the secondary", device: .random(),
@@ -55,23 +54,10 @@ final class OnePrimary {
         scheduler.run()
     }
 
-    func set(_ version: UInt64) throws -> [UInt8] {
-        try KeyStatementSigner.sign(
-            KeySetDocument(
-                subject: subject, version: version, issued: 1_790_000_000,
-                roles: [
-                    .configuration: ([signer.key.publicKey], 1), .keySet: ([root.publicKey], 1),
-                    .revocation: ([revoker.publicKey], 1),
-                ]), with: [root])
-    }
+    func set(_ version: UInt64) throws -> [UInt8] { try holders.set(version, [signer]) }
 
     /// The revocation of the signer's key.
-    func revocation(under keySet: UInt64 = 1) throws -> [UInt8] {
-        try KeyStatementSigner.sign(
-            RevocationDocument(
-                subject: subject, keySetVersion: keySet, issued: 1_790_000_000, revoked: [signer.publicKey.identifier],
-                withdraws: false), with: [revoker])
-    }
+    func revocation(under keySet: UInt64 = 1) throws -> [UInt8] { try holders.revocation(of: signer, under: keySet) }
 
     func envelope(_ version: UInt64, under keySet: UInt64 = 1, lifetime: UInt64? = nil) throws -> [UInt8] {
         var payload = ConfigurationPayload(
