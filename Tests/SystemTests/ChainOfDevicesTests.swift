@@ -97,8 +97,7 @@ import Testing
         for program in [panel, app] { program.signal(SIGKILL) }
         for program in [panel, app] { _ = try await program.ending() }
         #expect(try await apply(try await sign(3, "volume=80"), wait: "1s").status == 1)
-        devices.kiosk.signal(SIGKILL)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGKILL)
         try await devices.restartKiosk()
         let again = try await Self.startPanel(in: devices.workspace, "panel-again")
         let late = try await startApp("app-late")
@@ -108,8 +107,7 @@ import Testing
             try await apply("v3", wait: "1s").output.contains("applied")
         }
         #expect(isReported, "\(devices.hub.errors)")
-        again.signal(SIGTERM)
-        _ = try await again.ending()
+        try await again.end(by: SIGTERM)
     }
 
     /// A command against one of the sockets.
@@ -153,8 +151,7 @@ import Testing
         #expect(try await isAnswered(of: down, from: "lower", by: "panel"))
 
         // The identifiers are on their sides, also after the gateway was killed.
-        devices.kiosk.signal(SIGKILL)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGKILL)
         try await devices.restartKiosk()
         let wrong = try await startReceiver(of: up, at: "lower").ending()
         #expect(wrong.status != 0 && "\(wrong)".contains("tandem apps remove \(up)"), "\(wrong)")

@@ -107,8 +107,7 @@ import Testing
         async throws
     {
         let environment = try await FailingSync.environment(in: devices.workspace, below: "/apps/")
-        devices.kiosk.signal(SIGTERM)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGTERM)
         try await devices.restartKiosk(environment: environment)
         let app = try await startApp()
         #expect(try await apply(sign(1, "volume=75")).status == 0)
@@ -118,10 +117,7 @@ import Testing
         #expect(devices.kiosk.errors.contains("configuration file not written"), "\(devices.kiosk.errors)")
         #expect(devices.kiosk.isRunning)
         #expect(try await devices.status(of: "kiosk").contains("\"version\":1"))
-        for program in [devices.kiosk, app] {
-            program.signal(SIGKILL)
-            _ = try await program.ending()
-        }
+        for program in [devices.kiosk, app] { try await program.end(by: SIGKILL) }
         try FileManager.default.removeItem(atPath: devices.workspace["bad"])
         try await devices.restartKiosk()
         let again = try await startApp(named: "app-again")
@@ -162,8 +158,7 @@ import Testing
 
     @Test func withoutTheAppItWaitsAndIsAppliedWhenTheAppComes() async throws {
         let first = try await startApp()
-        first.signal(SIGTERM)
-        _ = try await first.ending()
+        try await first.end(by: SIGTERM)
         let waiting = try await apply(sign(1, "volume=66"), wait: "2s")
         #expect(waiting.status == 1)
         #expect(waiting.output.contains("waiting-for-app"), "\(waiting)")
@@ -208,8 +203,7 @@ import Testing
     @Test func `CTL-25, CFG-70: Ctrl-C leaves it desired and says how to end that; the kiosk gets it when it is back`()
         async throws
     {
-        devices.kiosk.signal(SIGTERM)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGTERM)
         let arguments = ["--device", devices.workspace["hub.sock"], "--app", TwoDevices.app, "--wait", "60s"]
         let apply = try Program(
             "tandem", ["apply"] + arguments + [try await sign(1, "volume=66")], named: "apply", in: devices.workspace)
@@ -219,8 +213,7 @@ import Testing
             listed = try await configuration("list")
         }
         #expect(listed.output.contains("0 of 1"), "\(listed)")
-        apply.signal(SIGINT)
-        let ending = try await apply.ending()
+        let ending = try await apply.end(by: SIGINT)
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains("stays desired, and is delivered to kiosk"), "\(ending)")
         #expect(ending.errors.contains("tandem configuration withdraw --app \(TwoDevices.app)"), "\(ending)")

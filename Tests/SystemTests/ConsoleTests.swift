@@ -105,8 +105,7 @@ import Testing
             ])
         try Data("\"Sound\" = \"Ton\"; \"Red\" = \"Rot\";".utf8).write(
             to: URL(fileURLWithPath: "\(bundle)/de.lproj/Root.strings"))
-        app.signal(SIGTERM)
-        _ = try await app.ending()
+        try await app.end(by: SIGTERM)
         let paged = try devices.startSample(named: "paged", pages: bundle)
         try console.enter()
         let german = { (path: String) in try console.send("GET \(path)", ["Accept-Language: de-DE,en;q=0.5"]).body }
@@ -141,8 +140,7 @@ import Testing
     func `CON-19, PAG-20, PAG-21: an item of the sample app's list is added, changed and deleted, and the app has it`()
         async throws
     {
-        app.signal(SIGTERM)
-        _ = try await app.ending()
+        try await app.end(by: SIGTERM)
         let paged = try devices.startSample(named: "paged", pages: TwoDevices.sampleBundle)
         try console.enter()
         let scenes = "\(Self.page)/pages/Scenes"
@@ -421,8 +419,7 @@ import Testing
         #expect(try await holds(within: .seconds(10)) { program.output.contains("http://localhost/#") })
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        program.signal(SIGTERM)
-        #expect(try await program.ending().status == 0)
+        #expect(try await program.end(by: SIGTERM).status == 0)
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 }

@@ -36,8 +36,7 @@ import Testing
         try options()
         let daemon = try await started("--config", workspace["options.plist"])
         #expect(try await name().contains("\"file-name\""))
-        daemon.signal(SIGTERM)
-        #expect(try await daemon.ending().status == 0)
+        #expect(try await daemon.end(by: SIGTERM).status == 0)
         let environment = ["TANDEM_CONFIG": workspace["options.plist"], "TANDEM_NAME": "variable"]
         let second = try await started(environment: environment)
         #expect(try await name().contains("\"variable\""), "\(second.errors)")

@@ -19,8 +19,7 @@ import Testing
     private func makeState() async throws {
         let daemon = try start()
         try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
-        daemon.signal(SIGTERM)
-        #expect(try await daemon.ending().status == 0)
+        #expect(try await daemon.end(by: SIGTERM).status == 0)
     }
 
     private func expectRefusal(
@@ -47,8 +46,7 @@ import Testing
         }
         #expect(lives, "\(heard) \(daemon.errors)")
         #expect(heard.first == "READY=1\nSTATUS=ready: host apps at \(workspace["local.sock"])")
-        daemon.signal(SIGTERM)
-        #expect(try await daemon.ending().status == 0)
+        #expect(try await daemon.end(by: SIGTERM).status == 0)
         #expect(supervisor.all().contains { $0.hasPrefix("STOPPING=1") })
     }
 
@@ -70,8 +68,7 @@ import Testing
             ], named: "first", in: workspace)
         try #require(try await holds(within: .seconds(20)) { first.output.contains("ready") }, "\(first.errors)")
         try await expectRefusal("\(port)", "--listen", "127.0.0.1:\(port)", role: "primary")
-        first.signal(SIGTERM)
-        #expect(try await first.ending().status == 0)
+        #expect(try await first.end(by: SIGTERM).status == 0)
     }
 
     @Test func aStateDirectoryInUseIsRefusedAndItsDaemonGoesOn() async throws {
@@ -148,8 +145,7 @@ import Testing
     @Test func aSocketThatACrashLeftBehindIsReplaced() async throws {
         let daemon = try start()
         try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
-        daemon.signal(SIGKILL)
-        _ = try await daemon.ending()
+        try await daemon.end(by: SIGKILL)
         #expect(FileManager.default.fileExists(atPath: workspace["local.sock"]))
         let next = try start()
         #expect(try await holds(within: .seconds(20)) { next.output.contains("ready") }, "\(next.errors)")

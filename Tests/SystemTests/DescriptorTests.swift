@@ -42,8 +42,7 @@ import Testing
             let found = try #require(target(descriptor, of: daemon.pid))
             #expect(found == "/dev/null" || found.hasPrefix(workspace.path + "/daemon-"), "\(descriptor): \(found)")
         }
-        daemon.signal(SIGTERM)
-        #expect(try await daemon.ending().status == 0)
+        #expect(try await daemon.end(by: SIGTERM).status == 0)
         for file in try FileManager.default.subpathsOfDirectory(atPath: workspace["state"]) {
             let bytes = FileManager.default.contents(atPath: workspace["state/\(file)"]) ?? Data()
             #expect(bytes.range(of: Data("level=".utf8)) == nil, "no line of the log is in \(file)")

@@ -19,7 +19,6 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(workspace)
         try await apps.activate()
-        try await apps.untilReachable()
         return (disk, devices, apps)
     }
 
@@ -49,23 +48,20 @@ import Testing
         let isDelivered = try await holds(within: .seconds(30)) { apps.received.last == 1000 }
         #expect(isDelivered && apps.received == accepted + [1000], "\(apps.received.count) of \(accepted.count + 1)")
         await apps.end()
-        devices.hub.signal(SIGTERM)
-        #expect(try await devices.hub.ending().status == 0)
+        #expect(try await devices.hub.end(by: SIGTERM).status == 0)
     }
 
     @Test("DEL-31: on a full disk most items of each pack are taken back, and the others arrive after a kill")
     func itemsOfPacksAreTakenBack() async throws {
         let (disk, devices, apps) = try await started(diskOfHub: "64m")
-        devices.kiosk.signal(SIGTERM)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGTERM)
         // The reserve of a disk of 64 MiB, and some 3 MiB for items.
         try disk.resize(to: "8m")
         let accepted = try await fill(apps)
         let taken = accepted.indices.filter { $0 % Self.leastOfPack != 0 }
         let results = try await inBursts(taken.count) { try await accepted[taken[$0]].transfer.cancel() }
         #expect(results.allSatisfy { $0 == .cancelled }, "\(results.filter { $0 != .cancelled }.count)")
-        devices.hub.signal(SIGKILL)
-        _ = try await devices.hub.ending()
+        try await devices.hub.end(by: SIGKILL)
         let packs = try await packs(in: devices.workspace)
         #expect(packs > 50, "\(accepted.count) items")
         try await devices.restartHub()

@@ -15,7 +15,6 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(workspace)
         try await apps.activate()
-        try await apps.untilReachable()
         // Items accepted now are in the hub's store only.
         devices.kiosk.signal(SIGSTOP)
         for number in Int64(0)..<20 { try await apps.queue(number) }

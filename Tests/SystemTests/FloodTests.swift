@@ -11,7 +11,6 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
-        try await apps.untilReachable()
         let quiet = try await apps.askedTimes(300)
         let memory = try #require(devices.hub.residentBytes)
         var strangers: [RawSocket] = []

@@ -39,8 +39,7 @@ import Testing
         try disk.free()
         let again = try await tandem("pair", "--device", workspace["local.sock"], "--link-only", in: workspace)
         #expect(again.status == 0, "\(again)")
-        daemon.signal(SIGTERM)
-        #expect(try await daemon.ending().status == 0)
+        #expect(try await daemon.end(by: SIGTERM).status == 0)
     }
 
     @Test func aDaemonDoesNotStartWithoutSpaceForItsStore() async throws {

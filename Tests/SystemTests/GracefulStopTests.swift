@@ -39,8 +39,7 @@ import Testing
         }
         let asking = try await devices.ask("30s")
         let begun = ContinuousClock.now
-        devices.kiosk.signal(SIGTERM)
-        let ended = try await devices.kiosk.ending()
+        let ended = try await devices.kiosk.end(by: SIGTERM)
         #expect(ended.status == 0, "\(ended)")
         #expect(ContinuousClock.now - begun < .seconds(6))
         _ = try await asking.ending()
@@ -57,8 +56,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(300))
         #expect(devices.kiosk.isRunning)
         let begun = ContinuousClock.now
-        devices.kiosk.signal(SIGTERM)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGTERM)
         #expect(ContinuousClock.now - begun < .seconds(1))
         _ = try await asking.ending()
     }
@@ -72,8 +70,7 @@ import Testing
                     "hub", "send", "--app", TwoDevices.app, "--queue", "{\"n\":\(round * 10 + number)}")
             }
             try await Task.sleep(for: .milliseconds(100))
-            devices.hub.signal(SIGTERM)
-            #expect(try await devices.hub.ending().status == 0)
+            #expect(try await devices.hub.end(by: SIGTERM).status == 0)
             try await devices.restartHub()
             for program in queueing where try await program.ending().output.contains("accepted") { accepted += 1 }
         }

@@ -39,8 +39,7 @@ import Testing
         let devices = try await TwoDevices()
         try await devices.pair()
         let flood = try (0..<200).map { _ in try RawSocket(devices.address) }
-        devices.kiosk.signal(SIGKILL)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGKILL)
         try await devices.restartKiosk()
         let receiver = try devices.receiver(on: "kiosk")
         #expect(try await devices.isAnswered(from: "hub", within: .seconds(40)))

@@ -69,10 +69,7 @@ import Testing
         #expect(try await apply("taken").status == 0)
         #expect(try await holds(within: .seconds(10)) { !app.output.hasSuffix("value volume = 62\n") })
         #expect(try await apply("two").errors.contains("threshold"))
-        for program in [devices.kiosk, devices.hub] {
-            program.signal(SIGKILL)
-            _ = try await program.ending()
-        }
+        for program in [devices.kiosk, devices.hub] { try await program.end(by: SIGKILL) }
         try await devices.restartHub()
         try await devices.restartKiosk()
         #expect(try await devices.isLinked())

@@ -19,7 +19,6 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(devices.workspace, from: sending)
         try await apps.activate()
-        try await apps.untilReachable()
         for number in Int64(0)..<10 { try await apps.queue(number) }
         async let weather: Void = suffer(fault, proxy)
         for number in Int64(10)..<40 {

@@ -16,8 +16,7 @@ import Testing
         try await devices.pair()
         #expect(try await devices.run("hub", "ready", "--timeout", "10s").output == "ready\n")
         #expect(try await devices.run("hub", "health").output == "healthy\n")
-        devices.kiosk.signal(SIGKILL)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGKILL)
         try await Task.sleep(for: .seconds(2))
         #expect(try await devices.run("hub", "health").status == 0, "2 s are a blink")
         let isDegraded = try await eventually { try await devices.run("hub", "health").status == 1 }
@@ -80,15 +79,13 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
-        try await apps.untilReachable()
         for number in 1...3 as ClosedRange<Int64> {
             try await apps.sender.updateApplicationContext(["n": .integer(number)])
         }
         let sent = try await devices.status(of: "hub")
         #expect(sent.contains("\"sent\":3") && !sent.contains("\"received\":"), "\(sent)")
         #expect(try await eventually { try await devices.status(of: "kiosk").contains("\"received\":3") })
-        devices.kiosk.signal(SIGKILL)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGKILL)
         try await devices.restartKiosk()
         let status = try await devices.run("kiosk", "status").output
         let row = status.split(separator: "\n").last { $0.contains(TwoDevices.app) && $0.contains(" 3 ") }

@@ -83,8 +83,7 @@ import Testing
         #expect(typed.status == 0 && typed.output.contains("The alarm sounds at volume 50."), "\(typed)")
         let other = try await far("press", "volume")
         #expect(other.status == 1 && other.errors.contains("not-here"), "\(other)")
-        app.signal(SIGKILL)
-        _ = try await app.ending()
+        try await app.end(by: SIGKILL)
         #expect(try await pages(with: "The app does not run").contains("The app does not run"))
         #expect(try await far("press", "alarm").errors.contains("not-running"))
     }
@@ -118,8 +117,7 @@ import Testing
         #expect(press.status == 1 && press.errors.contains("no-answer"), "\(press)")
         app.signal(SIGCONT)
         #expect(try await holds(within: .seconds(10)) { try console.get(Self.page).body.contains("name=\"press\"") })
-        app.signal(SIGKILL)
-        _ = try await app.ending()
+        try await app.end(by: SIGKILL)
         let dead = { try console.get(Self.page) }
         #expect(try await holds(within: .seconds(10)) { try dead().body.contains("The app does not run") })
         #expect(try dead().body.contains("This button works in the app alone."))

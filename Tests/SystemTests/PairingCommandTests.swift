@@ -65,8 +65,7 @@ import Testing
 
     @Test("CTL-6: a secondary that does not run is joined in its state directory")
     func aSecondaryThatDoesNotRunIsJoinedInItsStateDirectory() async throws {
-        devices.kiosk.signal(SIGTERM)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGTERM)
         let link = try await devices.run("hub", "pair", "--link-only").output
         let state = ["--state", devices.workspace["kiosk"]]
         let join = try await Program("tandem", ["join"] + state, named: "offline", in: devices.workspace, input: link)

@@ -24,8 +24,7 @@ import Testing
             "tandem", ["simulate", "--local", workspace.path], named: "simulator", in: workspace)
         try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
         try await body(workspace)
-        simulator.signal(SIGTERM)
-        #expect(try await simulator.ending().status == 0)
+        #expect(try await simulator.end(by: SIGTERM).status == 0)
     }
 
     @Test(arguments: [("primary", "secondary"), ("secondary", "primary")])

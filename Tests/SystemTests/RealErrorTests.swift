@@ -24,9 +24,7 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
-        try await apps.untilReachable()
-        devices.kiosk.signal(SIGKILL)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGKILL)
         // The receiver ends messages that were sent before the loss was noticed.
         #expect(try await eventually { !apps.sender.reachability.isImmediate })
         var options = TransferOptions()

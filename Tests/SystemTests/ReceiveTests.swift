@@ -10,8 +10,7 @@ import Testing
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try await send(devices, "--file", try devices.workspace.write("file.txt", "of the file"))
         try #require(try await devices.isAnswered(from: "hub"))
-        receiver.signal(SIGKILL)
-        _ = try await receiver.ending()
+        try await receiver.end(by: SIGKILL)
         try await send(devices, "--queue", #"{"queued":1}"#)
         let app = TwoDevices.app
         let file = try await devices.run("kiosk", "receive", "--app", app, "--files", folder, "--count", "1")
@@ -22,8 +21,7 @@ import Testing
 
     @Test func `SES-51: an item that cannot be printed is not handled`() async throws {
         let (devices, receiver) = try await devicesWithReceiver()
-        receiver.signal(SIGKILL)
-        _ = try await receiver.ending()
+        try await receiver.end(by: SIGKILL)
         try await send(devices, "--queue", #"{"queued":1}"#)
         let tandem = Program.directory.appendingPathComponent("tandem").path
         let receive = "receive --app \(TwoDevices.app) --count 1"
@@ -39,8 +37,7 @@ import Testing
         let (devices, receiver) = try await devicesWithReceiver()
         let folder = devices.workspace["received"]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        receiver.signal(SIGKILL)
-        _ = try await receiver.ending()
+        try await receiver.end(by: SIGKILL)
         let file = try devices.workspace.write("file.txt", "of the file")
         let app = TwoDevices.app
         let sent = try await devices.run(

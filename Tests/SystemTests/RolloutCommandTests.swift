@@ -81,8 +81,7 @@ import Testing
                 #"tandem_configuration_\#(name)\{app="[^"]+",target="vendor:[^"]+",pairing="[^"]+",name="kiosk"\} \#(value)"#
             #expect(metrics.contains(try Regex(row)), "CTL-66: \(metrics)")
         }
-        devices.hub.signal(SIGKILL)
-        _ = try await devices.hub.ending()
+        try await devices.hub.end(by: SIGKILL)
         try await devices.restartHub()
         try #require(await devices.isLinked())
         #expect(try await listed().contains("waiting for the first"), "the state is durable")
@@ -93,8 +92,7 @@ import Testing
                 .contains("\"sent\":true")
         }
         #expect(isAnswered)
-        before.signal(SIGTERM)
-        _ = try await before.ending()
+        try await before.end(by: SIGTERM)
         let first = try await startApp(at: "kiosk", 2)
         #expect(try await shows(other, 61))
         #expect(try await apply(1, volume: 61).status == 0)
@@ -142,8 +140,7 @@ import Testing
             }
             #expect(isOver, "\(app.output)")
         }
-        simulator.signal(SIGTERM)
-        _ = try await simulator.ending()
+        try await simulator.end(by: SIGTERM)
     }
 
     @Test("CFG-79, CTL-25: --first 1 stops at a rejection and says so, and the operator goes on with the next version")

@@ -25,7 +25,6 @@ import Testing
         let follower = try Program("tandem", ["trace", "--follow"] + sockets, named: "follow", in: devices.workspace)
         let apps = try DeviceApps(devices.workspace, identifier: Self.identifier)
         try await apps.activate()
-        try await apps.untilReachable()
         try await apps.sender.sendMessageDataWithoutReply(Array(Self.payload.utf8))
         try await apps.sender.updateApplicationContext(["secret": .string(Self.payload)])
         // Again and again: the follower may begin late.
@@ -64,8 +63,7 @@ import Testing
             try Envelope(.hello).with(body: ["minimum": .string(long + evil), "software": .string(evil)]).frame().bytes
                 .copied())
         #expect(try await holds(within: .seconds(5)) { raw.isClosed })
-        devices.kiosk.signal(SIGTERM)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGTERM)
         try await Task.sleep(for: .milliseconds(200))
         for text in [status, devices.hub.errors] {
             #expect(!text.contains("\u{1B}") && !text.contains("\u{202E}"))
@@ -80,7 +78,6 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
-        try await apps.untilReachable()
         for milliseconds in [Int64.min, -62_135_596_800_000, 0, 253_402_300_799_999, .max] {
             let message = "{\"when\":{\"$date\":\(milliseconds)},\"real\":1.7976931348623157e308}"
             _ = try await devices.run("hub", "send", "--app", TwoDevices.app, message)
@@ -113,10 +110,7 @@ import Testing
         #expect(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
         #expect(try await holds(within: .seconds(5)) { owner(ofMemoryOf: other) == user }, "as the system has it")
         #expect(owner(ofMemoryOf: daemon) == 0)
-        for program in [other, daemon] {
-            program.signal(SIGTERM)
-            _ = try await program.ending()
-        }
+        for program in [other, daemon] { try await program.end(by: SIGTERM) }
     }
 
     /// The user who may read it.

@@ -12,7 +12,6 @@ import Testing
         try await devices.pair()
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
-        try await apps.untilReachable()
         for number in Int64(0)..<10 { try await apps.queue(number) }
         #expect(try await holds(within: .seconds(10)) { apps.received.count == 10 })
         devices.kiosk.signal(SIGSTOP)

@@ -14,11 +14,6 @@ import Testing
         try await holds(within: .seconds(30)) { app.output.contains(line + "\n") }
     }
 
-    private func stop(_ program: Program) async throws {
-        program.signal(SIGTERM)
-        _ = try await program.ending()
-    }
-
     @Test("SET-70, SET-73: both sides are edited without a link, and have the same afterwards")
     func offline() async throws {
         let devices = try await TwoDevices()
@@ -27,12 +22,12 @@ import Testing
         let kiosk = try app("kiosk", 1, "on", in: devices)
         try #require(await shows("value volume = 10", kiosk), "\(hub.errors)\(kiosk.output)\(kiosk.errors)")
 
-        try await stop(kiosk)
-        try await stop(devices.kiosk)
-        try await stop(hub)
+        try await kiosk.end(by: SIGTERM)
+        try await devices.kiosk.end(by: SIGTERM)
+        try await hub.end(by: SIGTERM)
         let alone = try app("hub", 2, "volume=20", in: devices)
         #expect(try await shows("value volume = 20", alone))
-        try await stop(devices.hub)
+        try await devices.hub.end(by: SIGTERM)
         try await devices.restartKiosk()
         let other = try app("kiosk", 2, "volume=30", "colour=#00ff00", in: devices)
         #expect(try await shows("value volume = 30", other))

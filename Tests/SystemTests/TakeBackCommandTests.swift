@@ -80,8 +80,7 @@ import Testing
         #expect(offered.status == 2 && offered.errors.contains("is trusted no longer"), "\(offered)")
         // The removal is durable when it is answered: a kill right after the answer takes nothing back.
         let removed = try await trust("remove", "--yes")
-        devices.kiosk.signal(SIGKILL)
-        _ = try await devices.kiosk.ending()
+        try await devices.kiosk.end(by: SIGKILL)
         #expect(removed.status == 0 && removed.output.contains("removed"), "\(removed)")
         try await devices.restartKiosk()
         #expect(try await trustedKeys() == "[]\n")

@@ -43,8 +43,7 @@ import Testing
         let devices = try await TwoDevices()
         try await devices.pair()
         for program in [devices.kiosk, devices.hub] {
-            program.signal(SIGTERM)
-            #expect(try await program.ending().status == 0, "\(program.errors)")
+            #expect(try await program.end(by: SIGTERM).status == 0, "\(program.errors)")
         }
         #expect(!FileManager.default.fileExists(atPath: devices.workspace["hub.sock"]))
     }
@@ -67,8 +66,7 @@ import Testing
     @Test func theSecondaryWorksWithoutItsPrimaryAndComesBack() async throws {
         let devices = try await TwoDevices()
         try await devices.pair()
-        devices.hub.signal(SIGTERM)
-        #expect(try await devices.hub.ending().status == 0)
+        #expect(try await devices.hub.end(by: SIGTERM).status == 0)
         let alone = try await devices.run("kiosk", "send", "--app", TwoDevices.app, "{}")
         #expect(alone.status == 1)
         #expect(alone.errors.contains("7007") || alone.errors.contains("7018"), "\(alone)")

@@ -20,8 +20,7 @@ import Testing
         // The daemon knows the app's owner from its first registration.
         let first = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
-        first.signal(SIGKILL)
-        _ = try await first.ending()
+        try await first.end(by: SIGKILL)
         return devices
     }
 
@@ -88,8 +87,7 @@ import Testing
         kill(try #require(programs.first), SIGKILL)
         #expect(try await holds(within: .seconds(20)) { programs.count == 2 })
         #expect(devices.kiosk.errors.contains("code=137"))
-        devices.kiosk.signal(SIGTERM)
-        #expect(try await devices.kiosk.ending().status == 0)
+        #expect(try await devices.kiosk.end(by: SIGTERM).status == 0)
         #expect(isRunning(try #require(programs.last)), "its end is not the daemon's business")
     }
 

@@ -155,8 +155,7 @@ actor DurabilityRun {
 
     private static func kill(_ daemon: Program) async throws {
         try #require(daemon.isRunning, "it ended by itself: \(daemon.errors)")
-        daemon.signal(SIGKILL)
-        _ = try await daemon.ending()
+        try await daemon.end(by: SIGKILL)
     }
 }
 

@@ -59,6 +59,13 @@ final class Program: Sendable {
     /// Not after its end, when the number may be another's.
     func signal(_ number: Int32) { if isRunning { kill(pid, number) } }
 
+    /// Sends the signal and waits for the program's end.
+    @discardableResult
+    func end(by number: Int32) async throws -> Ending {
+        signal(number)
+        return try await ending()
+    }
+
     /// Stops the program and waits until each of its threads has stopped: one that is at work goes on for a while.
     func pause() async throws {
         signal(SIGSTOP)

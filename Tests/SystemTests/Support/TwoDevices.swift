@@ -171,7 +171,7 @@ final class DeviceApps: Sendable {
         receiver = try session(sending == "hub" ? "kiosk" : "hub")
     }
 
-    /// Registers both apps; the receiver answers messages and handles items.
+    /// Registers both apps and waits until they reach each other; the receiver answers messages and handles items.
     func activate() async throws {
         receiver.handleMessages { _ in ["ok": true] }
         receiver.handleUserInfo { [self] info in
@@ -180,6 +180,7 @@ final class DeviceApps: Sendable {
         }
         try await receiver.activate(timeout: .seconds(20))
         try await sender.activate(timeout: .seconds(20))
+        try await untilReachable()
     }
 
     /// The numbers of the items that the handler saw, in their order.
