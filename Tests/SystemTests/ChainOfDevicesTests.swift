@@ -14,45 +14,15 @@ import Testing
         let below = "127.0.0.1:\(try FreePort.find())"
         let workspace = Workspace()
         let options = ["--listen", below, "--name", "gateway", "--local-other", workspace["lower.sock"]]
-        devices = try await TwoDevices(in: workspace, kioskOptions: options)
-        try await devices.pair()
-        panel = try await Self.startPanel(in: workspace, "panel")
-        let link = try await tandem("pair", "--device", workspace["kiosk.sock"], "--link-only", in: workspace)
-        try #require(link.status == 0, "\(link)")
-        let joined = try await tandem("join", "--device", workspace["panel.sock"], in: workspace, input: link.output)
-        try #require(joined.status == 0, "\(joined)")
-        let made = try await tandem("keys", "new", "--out", "signing", in: workspace)
-        try #require(made.status == 0, "\(made)")
-        let status = try await devices.status(of: "kiosk")
-        target = "vendor:\(try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1)"
-    }
-
-    /// Starts the panel and waits until it serves its socket.
-    private static func startPanel(in workspace: Workspace, _ named: String) async throws -> Program {
-        let panel = try Program(
-            "tandem",
-            ["secondary", "--state", workspace["panel"], "--local", workspace["panel.sock"], "--name", "panel"],
-            named: named, in: workspace)
-        let isReady = try await holds(within: .seconds(20)) { panel.output.contains("ready") || !panel.isRunning }
-        try #require(isReady && panel.isRunning, "\(panel.errors)")
-        return panel
-    }
-
-    private func startApp(_ named: String) async throws -> Program {
-        let arguments = [
-            "--device", devices.workspace["panel.sock"], "--key", devices.workspace["signing.pub"],
-        ]
-        let app = try Program("SampleApp", arguments, named: named, in: devices.workspace)
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
-        return app
+        devices = try await TwoDevices(in: workspace, kioskOptions: options, paired: true)
+        panel = try await devices.startSecondary("panel")
+        try await devices.join("panel", to: "kiosk")
+        try await devices.makeKey()
+        target = try await devices.target(of: "kiosk")
     }
 
     private func sign(_ version: Int, _ value: String) async throws -> String {
-        let signed = try await tandem(
-            "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--target", target,
-            "--version", "\(version)", "--set", value, "--out", "v\(version)", in: devices.workspace)
-        #expect(signed.status == 0, "\(signed)")
-        return "v\(version)"
+        try await devices.sign(version, [value], for: target)
     }
 
     private func apply(_ file: String, wait: String = "20s") async throws -> Program.Ending {
@@ -72,7 +42,7 @@ import Testing
 
     @Test("CFG-100, CTL-36, CTL-37: one command reaches the panel behind the gateway, and each table says so")
     func oneCommand() async throws {
-        let app = try await startApp("app")
+        let app = try await devices.startSample(at: "panel")
         let isKnown = try await eventually {
             try await status(of: "hub").contains("far secondaries")
         }
@@ -96,15 +66,16 @@ import Testing
         // The gateway keeps what waits there for the panel when both are killed.
         for program in [panel, app] { program.signal(SIGKILL) }
         for program in [panel, app] { _ = try await program.ending() }
-        #expect(try await apply(try await sign(3, "volume=80"), wait: "1s").status == 1)
+        let third = try await sign(3, "volume=80")
+        #expect(try await apply(third, wait: "1s").status == 1)
         try await devices.kiosk.end(by: SIGKILL)
         try await devices.restartKiosk()
-        let again = try await Self.startPanel(in: devices.workspace, "panel-again")
-        let late = try await startApp("app-late")
+        let again = try await devices.startSecondary("panel")
+        let late = try await devices.startSample(named: "app-late", at: "panel")
         let isLate = try await holds(within: .seconds(30)) { late.output.contains("value volume = 80") }
         #expect(isLate, "\(late.output)")
         let isReported = try await eventually {
-            try await apply("v3", wait: "1s").output.contains("applied")
+            try await apply(third, wait: "1s").output.contains("applied")
         }
         #expect(isReported, "\(devices.hub.errors)")
         try await again.end(by: SIGTERM)
@@ -112,9 +83,7 @@ import Testing
 
     /// A command against one of the sockets.
     private func run(at socket: String, _ arguments: String...) async throws -> Program.Ending {
-        let words = arguments + ["--device", devices.workspace["\(socket).sock"]]
-        let call = "call-\(UInt32.random(in: 0 ... .max))"
-        return try await Program("tandem", words, named: call, in: devices.workspace).ending()
+        try await tandem(arguments + ["--device", devices.workspace["\(socket).sock"]], in: devices.workspace)
     }
 
     private func startReceiver(of app: String, at socket: String) throws -> Program {
@@ -166,16 +135,9 @@ import Testing
         }
 
         // A configuration for the gateway's own app as the panels' primary.
-        let app = try Program(
-            "SampleApp",
-            ["--device", devices.workspace["lower.sock"], "--key", devices.workspace["signing.pub"]],
-            named: "lower-app", in: devices.workspace)
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
-        let signed = try await tandem(
-            "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "primary", "--target", target, "--version",
-            "1", "--set", "volume=33", "--out", "own", in: devices.workspace)
-        #expect(signed.status == 0, "\(signed)")
-        let applied = try await devices.run("kiosk", "apply", "--app", TwoDevices.app, "--wait", "20s", "own")
+        let app = try await devices.startSample(at: "lower")
+        let own = try await devices.sign(1, ["volume=33"], for: target, as: "primary")
+        let applied = try await devices.run("kiosk", "apply", "--app", TwoDevices.app, "--wait", "20s", own)
         #expect(applied.status == 0 && applied.output.contains("applied"), "\(applied)")
         #expect(try await holds(within: .seconds(10)) { app.output.contains("value volume = 33") })
         for program in [upper, lower, room, display, app] { program.signal(SIGTERM) }

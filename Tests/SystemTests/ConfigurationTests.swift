@@ -8,41 +8,13 @@ import Testing
     private let target: String
 
     init() async throws {
-        devices = try await TwoDevices()
-        try await devices.pair()
-        for key in ["signing", "other"] {
-            let made = try await tandem("keys", "new", "--out", key, in: devices.workspace)
-            try #require(made.status == 0, "\(made)")
-        }
-        let status = try await devices.status(of: "hub")
-        let device = try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/))
-        target = "vendor:\(device.1)"
+        devices = try await TwoDevices(paired: true)
+        try await devices.makeKey()
+        target = try await devices.target()
     }
 
-    /// The sample app on the kiosk, ready with its values.
-    private func startApp(named name: String = "app", crashAt volume: String? = nil) async throws -> Program {
-        let app = try launchApp(named: name, crashAt: volume)
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
-        return app
-    }
-
-    private func launchApp(named name: String, crashAt volume: String?) throws -> Program {
-        let arguments = ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]]
-        let crash = volume.map { ["--crash-at", $0] } ?? []
-        return try Program("SampleApp", arguments + crash, named: name, in: devices.workspace)
-    }
-
-    private func sign(_ version: Int, _ values: String..., key: String = "signing", target: String? = nil) async throws
-        -> String
-    {
-        let file = "v\(version)-\(UInt32.random(in: 0 ... .max))"
-        let fixed = ["sign", "--key", key, "--app", TwoDevices.app, "--role", "secondary", "--version", "\(version)"]
-        let place = ["--target", target ?? self.target, "--out", file]
-        let program = try Program(
-            "tandem", fixed + place + values.flatMap { ["--set", $0] }, named: "sign-\(file)", in: devices.workspace)
-        let ending = try await program.ending()
-        #expect(ending.status == 0, "\(ending)")
-        return file
+    private func sign(_ version: Int, _ values: String...) async throws -> String {
+        try await devices.sign(version, values, for: target)
     }
 
     private func apply(_ file: String, wait: String = "20s") async throws -> Program.Ending {
@@ -51,10 +23,8 @@ import Testing
 
     /// `tandem configuration` at the hub.
     private func configuration(_ words: String...) async throws -> Program.Ending {
-        let program = try Program(
-            "tandem", ["configuration"] + words + ["--device", devices.workspace["hub.sock"]],
-            named: "configuration-\(UInt32.random(in: 0 ... .max))", in: devices.workspace)
-        return try await program.ending()
+        try await tandem(
+            ["configuration"] + words + ["--device", devices.workspace["hub.sock"]], in: devices.workspace)
     }
 
     /// Whether the app's last word on a value is this one, now or soon.
@@ -66,7 +36,7 @@ import Testing
     }
 
     @Test func aConfigurationIsAppliedAsAWholeAndKeptOverKills() async throws {
-        let app = try await startApp()
+        let app = try await devices.startSample()
         let first = try await apply(sign(1, "volume=75", "logging=true", "colour=#aabbcc"))
         #expect(first.status == 0, "\(first)")
         #expect(first.output.contains("applied"))
@@ -80,7 +50,7 @@ import Testing
         try await devices.restartHub()
         try await devices.restartKiosk()
         #expect(try await devices.status(of: "kiosk").contains("\"version\":2"))
-        let again = try await startApp(named: "app-again")
+        let again = try await devices.startSample(named: "app-again")
         #expect(try await shows(again, "volume", "80"))
         #expect(try await devices.isLinked())
         #expect(try await apply(sign(3, "volume=81")).status == 0)
@@ -88,7 +58,7 @@ import Testing
 
     @Test("CFG-60: a link on standard input is applied as the file is that it stands for")
     func aLinkIsApplied() async throws {
-        let app = try await startApp()
+        let app = try await devices.startSample()
         let signed = try await tandem(
             "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--version", "1", "--target",
             target, "--set", "volume=75", "--out", "linked", "--link", in: devices.workspace)
@@ -109,7 +79,7 @@ import Testing
         let environment = try await FailingSync.environment(in: devices.workspace, below: "/apps/")
         try await devices.kiosk.end(by: SIGTERM)
         try await devices.restartKiosk(environment: environment)
-        let app = try await startApp()
+        let app = try await devices.startSample()
         #expect(try await apply(sign(1, "volume=75")).status == 0)
         try devices.workspace.write("bad", "")
         let second = try await apply(sign(2, "volume=80"), wait: "3s")
@@ -120,24 +90,25 @@ import Testing
         for program in [devices.kiosk, app] { try await program.end(by: SIGKILL) }
         try FileManager.default.removeItem(atPath: devices.workspace["bad"])
         try await devices.restartKiosk()
-        let again = try await startApp(named: "app-again")
+        let again = try await devices.startSample(named: "app-again")
         #expect(try await shows(again, "volume", "80"))
         #expect(try await apply(sign(3, "volume=81")).status == 0)
     }
 
     @Test func eachBadConfigurationIsRefusedByItsNameWithItsReasonAndChangesNothing() async throws {
-        let app = try await startApp()
+        let app = try await devices.startSample()
         let good = try await sign(2, "volume=75")
         #expect(try await apply(good).status == 0)
+        try await devices.makeKey("other")
         let refusals = [
             (
-                try await sign(3, "volume=99", key: "other"), "threshold",
+                try await devices.sign(3, ["volume=99"], for: target, by: "other"), "threshold",
                 "good signatures by 0 of 1 trusted keys that are needed ('tandem trust list'"
             ),
             (try await sign(1, "volume=99"), "rollback", "version 2 is desired; sign a higher version"),
             (try await sign(2, "volume=99"), "equivocation", "a secondary has taken other bytes of version 2"),
             (
-                try await sign(3, "volume=99", target: "custom:elsewhere"), "wrong-target",
+                try await devices.sign(3, ["volume=99"], for: "custom:elsewhere"), "wrong-target",
                 "it is for 'custom:elsewhere'"
             ),
             (try await sign(3, "volume=101"), "schema", "volume"),
@@ -157,12 +128,12 @@ import Testing
     }
 
     @Test func withoutTheAppItWaitsAndIsAppliedWhenTheAppComes() async throws {
-        let first = try await startApp()
+        let first = try await devices.startSample()
         try await first.end(by: SIGTERM)
         let waiting = try await apply(sign(1, "volume=66"), wait: "2s")
         #expect(waiting.status == 1)
         #expect(waiting.output.contains("waiting-for-app"), "\(waiting)")
-        let app = try await startApp(named: "app-late")
+        let app = try await devices.startSample(named: "app-late")
         #expect(try await shows(app, "volume", "66"))
         let isReported = try await holds(within: .seconds(10)) { devices.hub.errors.contains("verdict=applied") }
         #expect(isReported)
@@ -171,7 +142,7 @@ import Testing
     @Test func `CFG-62, CFG-63: an app that a value kills three times has the old one back, and the primary knows`()
         async throws
     {
-        let app = try await startApp(crashAt: "66")
+        let app = try await devices.startSample("--crash-at", "66")
         #expect(try await apply(sign(1, "volume=75")).status == 0)
         let sent = try await devices.run("hub", "send", "--app", TwoDevices.app, "{\"hello\":1}")
         #expect(sent.status == 0, "\(sent)")
@@ -186,12 +157,12 @@ import Testing
         #expect(try await apply(bad, wait: "2s").status == 1)
         #expect(try await app.ending().status != 0)
         for start in 2...3 {
-            let dying = try launchApp(named: "app-\(start)", crashAt: "66")
+            let dying = try await devices.startSample(named: "app-\(start)", "--crash-at", "66")
             #expect(try await dying.ending().status != 0)
             #expect(dying.output.contains("value volume = 66"), "it has seen it again")
         }
         #expect(try await holds(within: .seconds(10)) { devices.hub.errors.contains("verdict=failed") })
-        let last = try await startApp(named: "app-4", crashAt: "66")
+        let last = try await devices.startSample(named: "app-4", "--crash-at", "66")
         #expect(try await shows(last, "volume", "75"))
         #expect(try await devices.status(of: "kiosk").contains("\"version\":1"))
         let again = try await apply(bad)
@@ -218,7 +189,7 @@ import Testing
         #expect(ending.errors.contains("stays desired, and is delivered to kiosk"), "\(ending)")
         #expect(ending.errors.contains("tandem configuration withdraw --app \(TwoDevices.app)"), "\(ending)")
         try await devices.restartKiosk()
-        let app = try await startApp()
+        let app = try await devices.startSample()
         #expect(try await shows(app, "volume", "66"))
         let shown = try await configuration("show", TwoDevices.app)
         #expect(shown.status == 0 && shown.output.contains("history"), "\(shown)")
@@ -229,12 +200,11 @@ import Testing
     }
 
     @Test func aDifferentKeyLaterIsAnAnchorConflict() async throws {
-        let mine = ["--app", TwoDevices.app, "--role", "secondary", "--key"]
+        try await devices.makeKey("other")
         func add(_ key: String) async throws -> Program.Ending {
-            let program = try Program(
-                "tandem", ["trust", "add", "--device", devices.workspace["kiosk.sock"]] + mine + [key],
-                named: "trust-\(key)-\(UInt32.random(in: 0 ... .max))", in: devices.workspace)
-            return try await program.ending()
+            try await tandem(
+                "trust", "add", "--device", devices.workspace["kiosk.sock"], "--app", TwoDevices.app, "--role",
+                "secondary", "--key", key, in: devices.workspace)
         }
         #expect(try await add("signing.pub").status == 0)
         #expect(try await add("signing.pub").status == 0)

@@ -11,10 +11,8 @@ import Testing
 
     init() async throws {
         devices = try await TwoDevices()
-        try await devices.makeSigningKey()
-        let app = try devices.startSample()
-        self.app = app
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        try await devices.makeKey()
+        app = try await devices.startSample()
         console = try await ConsoleProgram(device: devices.workspace["kiosk.sock"], in: devices.workspace)
     }
 
@@ -106,7 +104,7 @@ import Testing
         try Data("\"Sound\" = \"Ton\"; \"Red\" = \"Rot\";".utf8).write(
             to: URL(fileURLWithPath: "\(bundle)/de.lproj/Root.strings"))
         try await app.end(by: SIGTERM)
-        let paged = try devices.startSample(named: "paged", pages: bundle)
+        let paged = try await devices.startSample(named: "paged", "--pages", bundle)
         try console.enter()
         let german = { (path: String) in try console.send("GET \(path)", ["Accept-Language: de-DE,en;q=0.5"]).body }
         #expect(try await holds(within: .seconds(20)) { try german(Self.page).contains("<legend><bdi>Ton</bdi>") })
@@ -141,7 +139,7 @@ import Testing
         async throws
     {
         try await app.end(by: SIGTERM)
-        let paged = try devices.startSample(named: "paged", pages: TwoDevices.sampleBundle)
+        let paged = try await devices.startSample(named: "paged", "--pages", TwoDevices.sampleBundle)
         try console.enter()
         let scenes = "\(Self.page)/pages/Scenes"
         let draft = { (place: String) in "\(Self.page)/lists/scenes/\(place)" }

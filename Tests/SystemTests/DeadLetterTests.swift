@@ -5,8 +5,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DeadLetterTests {
     @Test func `CTL-16: what failed too often is listed, tried again and dropped`() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let failing = try devices.start("kiosk", "receive", "--app", TwoDevices.app, "--items", "fail")
         try #require(try await devices.isAnswered(from: "hub"))
         for number in 0..<2 {

@@ -15,8 +15,7 @@ import Testing
     private func started(diskOfHub size: String) async throws -> (SmallDisk, TwoDevices, DeviceApps) {
         let workspace = Workspace()
         let disk = try SmallDisk(at: workspace["hub"], size: size)
-        let devices = try await TwoDevices(in: workspace)
-        try await devices.pair()
+        let devices = try await TwoDevices(in: workspace, paired: true)
         let apps = try DeviceApps(workspace)
         try await apps.activate()
         return (disk, devices, apps)

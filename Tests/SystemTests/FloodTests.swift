@@ -7,8 +7,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FloodTests {
     @Test func `LIM-4: a thousand strangers cost the paired device nothing but time`() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
         let quiet = try await apps.askedTimes(300)

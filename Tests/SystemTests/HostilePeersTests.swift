@@ -9,8 +9,7 @@ import Testing
     private static let garbage = (0..<4096).map { UInt8(truncatingIfNeeded: $0 &* 131 &+ 7) }
 
     @Test func strangersDoNotDisturbAWorkingPair() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let receiver = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
         let listeners = [devices.address, "unix:\(devices.workspace["hub.sock"])"]
@@ -36,8 +35,7 @@ import Testing
     }
 
     @Test func aFloodOfStrangersLeavesRoomForThePairedDevice() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let flood = try (0..<200).map { _ in try RawSocket(devices.address) }
         try await devices.kiosk.end(by: SIGKILL)
         try await devices.restartKiosk()

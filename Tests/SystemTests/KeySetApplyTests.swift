@@ -11,10 +11,8 @@ import Testing
     private let target: String
 
     init() async throws {
-        devices = try await TwoDevices()
-        try await devices.pair()
-        let status = try await devices.status(of: "hub")
-        target = "vendor:\(try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1)"
+        devices = try await TwoDevices(paired: true)
+        target = try await devices.target()
     }
 
     @discardableResult
@@ -48,9 +46,7 @@ import Testing
             "keyset init \(Self.subject) --root root.pub --config first.pub --revoker revoker.pub --key root --out s1")
         try devices.workspace.write("s1.text", try await done("keyset export s1"))
         try await done("trust add --device \(devices.workspace["hub.sock"]) \(Self.subject) --key s1")
-        let arguments = ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["s1.text"]]
-        let app = try Program("SampleApp", arguments, named: "app", in: devices.workspace)
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        let app = try await devices.startSample(trusting: "s1.text")
         try await sign("one", by: "first", under: "s1", "volume=61")
         #expect(try await apply("one").status == 0)
         #expect(try await shows(app, "volume = 61"))

@@ -15,8 +15,7 @@ import Testing
         let port = try FreePort.find()
         let proxy = try NetworkProxy(to: port)
         defer { proxy.end() }
-        let devices = try await TwoDevices(port: port, advertised: proxy.port)
-        try await devices.pair()
+        let devices = try await TwoDevices(port: port, advertised: proxy.port, paired: true)
         let apps = try DeviceApps(devices.workspace, from: sending)
         try await apps.activate()
         for number in Int64(0)..<10 { try await apps.queue(number) }

@@ -12,10 +12,8 @@ import Testing
 
     init() async throws {
         devices = try await TwoDevices()
-        try await devices.makeSigningKey()
-        let app = try devices.startSample(pages: TwoDevices.sampleBundle)
-        self.app = app
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        try await devices.makeKey()
+        app = try await devices.startSample("--pages", TwoDevices.sampleBundle)
         console = try await ConsoleProgram(device: devices.workspace["kiosk.sock"], in: devices.workspace)
         try console.enter()
     }

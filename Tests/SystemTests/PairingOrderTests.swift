@@ -11,23 +11,12 @@ import Testing
     /// Two daemons that do not know each other, and the sample app on the kiosk.
     init() async throws {
         devices = try await TwoDevices()
-        let made = try await tandem("keys", "new", "--out", "signing", in: devices.workspace)
-        try #require(made.status == 0, "\(made)")
-        let arguments = ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]]
-        let app = try Program("SampleApp", arguments, named: "app", in: devices.workspace)
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
-        self.app = app
+        try await devices.makeKey()
+        app = try await devices.startSample()
     }
 
     private func apply(version: Int, volume: Int) async throws -> Program.Ending {
-        let status = try await devices.status(of: "hub")
-        let device = try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/))
-        let file = "v\(version)"
-        let signed = try await tandem(
-            "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--target",
-            "vendor:\(device.1)",
-            "--version", "\(version)", "--set", "volume=\(volume)", "--out", file, in: devices.workspace)
-        try #require(signed.status == 0, "\(signed)")
+        let file = try await devices.sign(version, ["volume=\(volume)"], for: try await devices.target())
         return try await devices.run("hub", "apply", "--app", TwoDevices.app, "--wait", "20s", file)
     }
 

@@ -43,8 +43,7 @@ import Testing
 
     @Test(arguments: [("hub", "kiosk"), ("kiosk", "hub")])
     func aMessageAndItsReplyPassThroughTwoDaemons(here: String, there: String) async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let receiver = try Self.client(there, "a.b", "receive", "--reply", #"{"answer": 2}"#, in: devices.workspace)
         let sender = try Self.client(here, "a.b", "send", #"{"question": 1}"#, in: devices.workspace)
         let sent = try await sender.ending()

@@ -20,8 +20,7 @@ import Testing
 
     @Test("7017: an item whose time is over before its receiver is back ends with it, and never comes")
     func expired() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
         try await devices.kiosk.end(by: SIGKILL)

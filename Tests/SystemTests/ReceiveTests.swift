@@ -49,8 +49,7 @@ import Testing
 
     /// Two devices, and a receiver of the app on the secondary that answers.
     private func devicesWithReceiver() async throws -> (TwoDevices, Program) {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let receiver = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))
         return (devices, receiver)

@@ -11,46 +11,24 @@ import Testing
     private let target: String
 
     init() async throws {
-        devices = try await TwoDevices()
-        try await devices.pair()
-        let workspace = devices.workspace
-        panel = try Program(
-            "tandem",
-            ["secondary", "--state", workspace["panel"], "--local", workspace["panel.sock"], "--name", "panel"],
-            named: "panel", in: workspace)
-        let isReady = try await holds(within: .seconds(20)) { [panel] in panel.output.contains("ready") }
-        try #require(isReady, "\(panel.errors)")
-        let link = try await devices.run("hub", "pair", "--link-only")
-        let joined = try await tandem("join", "--device", workspace["panel.sock"], in: workspace, input: link.output)
-        try #require(joined.status == 0, "\(joined)")
-        let made = try await tandem("keys", "new", "--out", "signing", in: workspace)
-        try #require(made.status == 0, "\(made)")
-        let status = try await devices.status(of: "hub")
-        target = "vendor:\(try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1)"
+        devices = try await TwoDevices(paired: true)
+        panel = try await devices.startSecondary("panel")
+        try await devices.join("panel")
+        try await devices.makeKey()
+        target = try await devices.target()
     }
 
     private func startApp(at name: String, _ attempt: Int = 1) async throws -> Program {
-        let workspace = devices.workspace
-        let app = try Program(
-            "SampleApp", ["--device", workspace["\(name).sock"], "--key", workspace["signing.pub"]],
-            named: "app-\(name)-\(attempt)", in: workspace)
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
-        return app
+        try await devices.startSample(named: "app-\(name)-\(attempt)", at: name)
     }
 
-    private func apply(_ version: Int, volume: Int, _ options: String...) async throws -> Program.Ending {
-        let file = "v\(version)"
-        if !FileManager.default.fileExists(atPath: devices.workspace[file]) {
-            let signed = try await tandem(
-                "sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--target", target,
-                "--version", "\(version)", "--set", "volume=\(volume)", "--out", file, in: devices.workspace)
-            #expect(signed.status == 0, "\(signed)")
-        }
+    private func sign(_ version: Int, volume: Int) async throws -> String {
+        try await devices.sign(version, ["volume=\(volume)"], for: target)
+    }
+
+    private func apply(_ file: String, _ options: String...) async throws -> Program.Ending {
         let place = ["--app", TwoDevices.app, "--device", devices.workspace["hub.sock"]]
-        let program = try Program(
-            "tandem", ["apply"] + place + options + [file], named: "apply-\(UInt32.random(in: 0 ... .max))",
-            in: devices.workspace)
-        return try await program.ending()
+        return try await tandem(["apply"] + place + options + [file], in: devices.workspace)
     }
 
     private func shows(_ app: Program, _ volume: Int) async throws -> Bool {
@@ -69,7 +47,8 @@ import Testing
     @Test("CFG-79, CTL-25: --first 1 goes on when the first app lives with it, also over a kill of the hub")
     func goesOn() async throws {
         let (before, other) = (try await startApp(at: "kiosk"), try await startApp(at: "panel"))
-        let begun = try await apply(1, volume: 61, "--first", "1", "--wait", "2s")
+        let file = try await sign(1, volume: 61)
+        let begun = try await apply(file, "--first", "1", "--wait", "2s")
         #expect(begun.status == 1, "\(begun)")
         #expect(begun.output.contains("kiosk  applied") && begun.output.contains("panel  held-back"), "\(begun)")
         #expect(try await shows(before, 61))
@@ -95,7 +74,7 @@ import Testing
         try await before.end(by: SIGTERM)
         let first = try await startApp(at: "kiosk", 2)
         #expect(try await shows(other, 61))
-        #expect(try await apply(1, volume: 61).status == 0)
+        #expect(try await apply(file).status == 0)
         #expect(try await !listed().contains("waiting for the first"))
         #expect(try await shows(first, 61))
     }
@@ -107,19 +86,16 @@ import Testing
         let simulator = try Program(
             "tandem", ["simulate", "--local", place, "--secondaries", "2"], named: "simulator", in: workspace)
         try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
-        let status = try await tandem("status", "--json", "--device", "\(place)/primary.sock", in: workspace)
-        let device = try #require(status.output.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1
-        let apps = try ["secondary", "secondary-2"].map { name in
-            try Program(
-                "SampleApp", ["--device", "\(place)/\(name).sock", "--key", workspace["signing.pub"]],
-                named: "simulated-\(name)", in: workspace)
+        let target = try await devices.target(of: "sim/primary")
+        var apps: [Program] = []
+        for name in ["secondary", "secondary-2"] {
+            apps.append(try await devices.startSample(named: "simulated-\(name)", at: "sim/\(name)"))
         }
-        for app in apps { #expect(try await holds(within: .seconds(20)) { app.output.contains("value volume") }) }
         func apply(_ version: Int, _ more: String..., options: String...) async throws -> Program.Ending {
             let file = "sim-\(version)"
             let signed = try await tandem(
                 ["sign", "--key", "signing", "--app", TwoDevices.app, "--role", "secondary", "--version"]
-                    + ["\(version)", "--target", "vendor:\(device)", "--out", file] + more, in: workspace)
+                    + ["\(version)", "--target", target, "--out", file] + more, in: workspace)
             #expect(signed.status == 0, "\(signed)")
             let line = ["apply", "--app", TwoDevices.app, "--device", "\(place)/primary.sock"]
             return try await tandem(line + options + [file], in: workspace)
@@ -146,20 +122,21 @@ import Testing
     @Test("CFG-79, CTL-25: --first 1 stops at a rejection and says so, and the operator goes on with the next version")
     func stops() async throws {
         let (first, other) = (try await startApp(at: "kiosk"), try await startApp(at: "panel"))
-        let stopped = try await apply(1, volume: 101, "--first", "1")
+        let stopped = try await apply(sign(1, volume: 101), "--first", "1")
         #expect(stopped.status == 1, "\(stopped)")
         #expect(stopped.output.contains("kiosk  schema") && stopped.output.contains("panel  stopped"), "\(stopped)")
         #expect(try await eventuallyListed("stopped: schema"))
-        #expect(try await apply(2, volume: 62).status == 0)
+        #expect(try await apply(sign(2, volume: 62)).status == 0)
         for app in [first, other] {
             #expect(try await shows(app, 62))
             #expect(!app.output.contains("value volume = 101"))
         }
-        let zero = try await apply(3, volume: 63, "--first", "0")
+        let third = try await sign(3, volume: 63)
+        let zero = try await apply(third, "--first", "0")
         #expect(zero.status == 2 && zero.errors.contains("--first"), "\(zero)")
-        let both = try await apply(3, volume: 63, "--first", "1", "--only", "panel")
+        let both = try await apply(third, "--first", "1", "--only", "panel")
         #expect(both.status == 2, "\(both)")
-        let nobody = try await apply(3, volume: 63, "--only", "the kitchen")
+        let nobody = try await apply(third, "--only", "the kitchen")
         #expect(nobody.status == 1 && nobody.errors.contains("the kitchen"), "\(nobody)")
         #expect(try await !listed().contains("  3  "))
     }

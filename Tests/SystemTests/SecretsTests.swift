@@ -54,8 +54,8 @@ import Testing
 
     @Test func `what a peer chose is escaped and cut, and cannot forge a line`() async throws {
         let evil = "\u{1B}[31mevil\u{202E}\nerror forged"
-        let devices = try await TwoDevices(hubOptions: ["--log", "debug"], kioskOptions: ["--name", evil])
-        try await devices.pair()
+        let devices = try await TwoDevices(
+            hubOptions: ["--log", "debug"], kioskOptions: ["--name", evil], paired: true)
         let status = try await devices.run("hub", "status").output
         let raw = try RawSocket("unix:\(devices.workspace["hub.sock"])")
         let long = String(repeating: "x", count: 10_000)
@@ -74,8 +74,8 @@ import Testing
     }
 
     @Test func `dates and reals at the ends of their range, and what lies beyond, crash nobody`() async throws {
-        let devices = try await TwoDevices(hubOptions: ["--log", "debug"], kioskOptions: ["--log", "debug"])
-        try await devices.pair()
+        let devices = try await TwoDevices(
+            hubOptions: ["--log", "debug"], kioskOptions: ["--log", "debug"], paired: true)
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
         for milliseconds in [Int64.min, -62_135_596_800_000, 0, 253_402_300_799_999, .max] {

@@ -8,15 +8,7 @@ import Testing
 
     init() async throws {
         devices = try await TwoDevices()
-        let made = try await tandem("keys", "new", "--out", "signing", in: devices.workspace)
-        try #require(made.status == 0, "\(made)")
-    }
-
-    private func startApp(named name: String = "app") async throws -> Program {
-        let arguments = ["--device", devices.workspace["kiosk.sock"], "--key", devices.workspace["signing.pub"]]
-        let app = try Program("SampleApp", arguments, named: name, in: devices.workspace)
-        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
-        return app
+        try await devices.makeKey()
     }
 
     private func settings(_ words: String...) async throws -> Program.Ending {
@@ -46,7 +38,7 @@ import Testing
         async throws
     {
         #expect(try await settings("list").status == 1)
-        let app = try await startApp()
+        let app = try await devices.startSample()
         try #require(try await comesTrue { try await settings("list").status == 0 })
         let listed = try await settings("list")
         #expect(listed.output.contains("0 to 100") && listed.output.contains("matches '^#"), "\(listed)")
@@ -69,7 +61,7 @@ import Testing
         #expect(closed.status == 1 && closed.errors.contains("its list cannot be edited"), "\(closed)")
         try await app.end(by: SIGKILL)
         #expect(try await settings("set", "volume=63", "logging=true").status == 0)
-        let later = try await startApp(named: "later")
+        let later = try await devices.startSample(named: "later")
         #expect(later.output.contains("value volume = 63") && later.output.contains("value logging = true"))
         #expect(try await settings("get", "volume").output == "63\n")
         #expect(try await settings("export").output == "{\"logging\":true,\"volume\":63}\n")
@@ -82,7 +74,7 @@ import Testing
     @Test func `SCH-3, SCH-11: a signer refuses what the schema refuses, and an import converts and says so`()
         async throws
     {
-        let app = try await startApp()
+        let app = try await devices.startSample()
         defer { withExtendedLifetime(app) {} }
         try #require(
             try await comesTrue { try await settings("schema", "--out", "lamp.schema").status == 0 })

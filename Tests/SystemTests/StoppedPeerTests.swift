@@ -8,8 +8,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10))) struct StoppedPeerTests {
     @Test("SES-17: a stopped peer is no-heartbeat within three intervals; what waits comes in order and once after it")
     func stopped() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let apps = try DeviceApps(devices.workspace)
         try await apps.activate()
         for number in Int64(0)..<10 { try await apps.queue(number) }

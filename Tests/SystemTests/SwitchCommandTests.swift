@@ -9,25 +9,13 @@ import Testing
     private let panel: Program
 
     init() async throws {
-        devices = try await TwoDevices()
-        try await devices.pair()
-        panel = try await Self.start("panel", in: devices.workspace)
+        devices = try await TwoDevices(paired: true)
+        panel = try await devices.startSecondary("panel")
         try await join("panel")
     }
 
-    /// A further secondary's daemon.
-    private static func start(_ name: String, in workspace: Workspace) async throws -> Program {
-        let arguments = ["secondary", "--state", workspace[name], "--local", workspace["\(name).sock"], "--name", name]
-        let program = try Program("tandem", arguments, named: name, in: workspace)
-        try #require(try await holds(within: .seconds(20)) { program.output.contains("ready") }, "\(program.errors)")
-        return program
-    }
-
     private func join(_ name: String) async throws {
-        let link = try await devices.run("hub", "pair", "--link-only").output
-        let joined = try await tandem(
-            "join", "--device", devices.workspace["\(name).sock"], in: devices.workspace, input: link)
-        try #require(joined.status == 0, "\(joined)")
+        try await devices.join(name)
         try #require(await isPaired(name))
     }
 
@@ -80,7 +68,7 @@ import Testing
 
     @Test("PAR-15, CTL-7: an operator who unpairs the active one of several is told which are left to choose from")
     func unpairingTheActiveOneOfSeveral() async throws {
-        let desk = try await Self.start("desk", in: devices.workspace)
+        let desk = try await devices.startSecondary("desk")
         try await join("desk")
         let ending = try await devices.run("hub", "unpair", "kiosk", "--yes")
         #expect(ending.status == 0, "\(ending)")

@@ -16,8 +16,7 @@ import Testing
 
     @Test("SET-70, SET-73: both sides are edited without a link, and have the same afterwards")
     func offline() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let hub = try app("hub", 1, "volume=10", in: devices)
         let kiosk = try app("kiosk", 1, "on", in: devices)
         try #require(await shows("value volume = 10", kiosk), "\(hub.errors)\(kiosk.output)\(kiosk.errors)")

@@ -8,20 +8,14 @@ import Testing
     init() async throws { devices = try await TwoDevices() }
 
     private func run(_ name: String, _ words: String...) async throws -> Program.Ending {
-        let program = try Program(
-            "tandem", words + ["--device", devices.workspace["\(name).sock"]],
-            named: "call-\(UInt32.random(in: 0 ... .max))", in: devices.workspace)
-        return try await program.ending()
+        try await tandem(words + ["--device", devices.workspace["\(name).sock"]], in: devices.workspace)
     }
 
     @Test func `SES-75: sending with a wrong application identifier leaves nothing behind`() async throws {
         try await devices.pair()
         for arguments in [["{}"], ["--queue", "{}"], ["--no-reply", "{}"]] {
-            let program = try Program(
-                "tandem",
-                ["send", "--app", "org.example.lmap", "--device", devices.workspace["kiosk.sock"]] + arguments,
-                named: "send-\(UInt32.random(in: 0 ... .max))", in: devices.workspace)
-            #expect(try await program.ending().status != 0, "\(arguments)")
+            let wrong = ["send", "--app", "org.example.lmap", "--device", devices.workspace["kiosk.sock"]]
+            #expect(try await tandem(wrong + arguments, in: devices.workspace).status != 0, "\(arguments)")
         }
         #expect(try await run("kiosk", "context", "set", "--app", "org.example.lmap", "{}").status != 0)
         #expect(try await !devices.status(of: "kiosk").contains("lmap"))

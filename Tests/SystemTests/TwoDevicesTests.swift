@@ -7,8 +7,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(10))) struct TwoDevicesTests {
     @Test(arguments: [false, true]) func messagesGoBothWaysOverEachTransport(overUnixSocket: Bool) async throws {
-        let devices = try await TwoDevices(overUnixSocket: overUnixSocket)
-        try await devices.pair()
+        let devices = try await TwoDevices(overUnixSocket: overUnixSocket, paired: true)
         let onHub = try devices.receiver(on: "hub", reply: #"{"from":"hub"}"#)
         let onKiosk = try devices.receiver(on: "kiosk", reply: #"{"from":"kiosk"}"#)
         #expect(try await devices.isAnswered(from: "hub"))
@@ -22,8 +21,7 @@ import Testing
     @Test func `SES-53: a message with a topic is answered by the handler of that topic, with and without a reply`()
         async throws
     {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         let topics = Mutex<[String]>([])
         let apps = try DeviceApps(devices.workspace)
         apps.receiver.handleMessages(topic: "scene") { message in
@@ -40,8 +38,7 @@ import Testing
     }
 
     @Test func sigtermDrainsAndEndsWithZero() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         for program in [devices.kiosk, devices.hub] {
             #expect(try await program.end(by: SIGTERM).status == 0, "\(program.errors)")
         }
@@ -49,8 +46,7 @@ import Testing
     }
 
     @Test func aPairingSurvivesTheDeathOfEitherSide() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         devices.hub.signal(SIGKILL)
         devices.kiosk.signal(SIGKILL)
         _ = try await devices.hub.ending()
@@ -64,8 +60,7 @@ import Testing
     }
 
     @Test func theSecondaryWorksWithoutItsPrimaryAndComesBack() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         #expect(try await devices.hub.end(by: SIGTERM).status == 0)
         let alone = try await devices.run("kiosk", "send", "--app", TwoDevices.app, "{}")
         #expect(alone.status == 1)
@@ -81,14 +76,10 @@ import Testing
         let first = try await tandem(
             "join", "--device", devices.workspace["kiosk.sock"], in: devices.workspace, input: link)
         #expect(first.status == 0, "\(first)")
-        let other = try Program(
-            "tandem",
-            ["secondary", "--state", devices.workspace["other"], "--local", devices.workspace["other.sock"]],
-            named: "other", in: devices.workspace)
-        try #require(try await holds(within: .seconds(20)) { other.output.contains("ready") }, "\(other.errors)")
+        let other = try await devices.startSecondary("other")
         let second = try await tandem(
             "join", "--device", devices.workspace["other.sock"], in: devices.workspace, input: link)
-        #expect(second.status == 1)
+        #expect(second.status == 1 && other.isRunning)
         #expect(second.errors.contains("join-refused"), "\(second)")
         let secret = try #require(link.split(separator: "&").first { $0.hasPrefix("secret=") }?.dropFirst(7))
         #expect(!devices.hub.errors.contains(secret) && !devices.kiosk.errors.contains(secret), "a secret was logged")
@@ -106,8 +97,7 @@ import Testing
     }
 
     @Test func unpairingEndsTheLinkOnBothSides() async throws {
-        let devices = try await TwoDevices()
-        try await devices.pair()
+        let devices = try await TwoDevices(paired: true)
         #expect(try await devices.run("hub", "unpair", "kiosk", "--yes").status == 0)
         let sent = try await devices.run("kiosk", "send", "--app", TwoDevices.app, "{}")
         #expect(sent.status == 1)

@@ -15,8 +15,7 @@ import Testing
     private func devices(_ script: String) async throws -> TwoDevices {
         try workspace.write("start.sh", "#!/bin/sh\necho started >> \(workspace["starts"])\n\(script)\n", mode: 0o700)
         try workspace.write("wake", "# what to start\n\(TwoDevices.app) \(workspace["start.sh"]) one two\n")
-        let devices = try await TwoDevices(in: workspace, kioskOptions: ["--wake", workspace["wake"]])
-        try await devices.pair()
+        let devices = try await TwoDevices(in: workspace, kioskOptions: ["--wake", workspace["wake"]], paired: true)
         // The daemon knows the app's owner from its first registration.
         let first = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))

@@ -28,8 +28,7 @@ actor DurabilityRun {
 
     init(_ plan: DeathPlan) async throws {
         self.plan = plan
-        devices = try await TwoDevices()
-        try await devices.pair()
+        devices = try await TwoDevices(paired: true)
         inbox = try ReceivingProcesses(devices.workspace)
         app = try Self.session(devices.workspace)
         try await untilReachable()

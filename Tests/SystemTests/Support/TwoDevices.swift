@@ -27,9 +27,11 @@ final class TwoDevices {
     ///   - port: where the hub accepts links; by default a free one.
     ///   - advertised: the port that the kiosk dials, if there is something in between.
     ///   - hubEnvironment: for the hub's first start only.
+    ///   - paired: with each other, too.
     init(
         overUnixSocket: Bool = false, port: UInt16? = nil, advertised: UInt16? = nil, in workspace: Workspace? = nil,
-        hubOptions: [String] = [], kioskOptions: [String] = [], hubEnvironment: [String: String] = [:]
+        hubOptions: [String] = [], kioskOptions: [String] = [], hubEnvironment: [String: String] = [:],
+        paired: Bool = false
     ) async throws {
         let workspace = workspace ?? Workspace()
         self.workspace = workspace
@@ -41,21 +43,54 @@ final class TwoDevices {
         kiosk = try Self.start("kiosk", "secondary", kioskOptions, in: workspace, 0)
         try await waitUntilReady(hub)
         try await waitUntilReady(kiosk)
+        if paired { try await pair() }
     }
 
     /// Pairs them with a link and waits until the kiosk is linked.
     func pair() async throws {
-        let link = try await tandem("pair", "--device", workspace["hub.sock"], "--link-only", in: workspace)
-        #expect(link.status == 0, "\(link)")
-        let joined = try await tandem("join", "--device", workspace["kiosk.sock"], in: workspace, input: link.output)
-        #expect(joined.status == 0, "\(joined)")
+        try await join("kiosk")
         try #require(await isLinked(), "\(hub.errors)\n\(kiosk.errors)")
     }
 
-    /// A key pair for the sample app's configurations: `signing` and `signing.pub`.
-    func makeSigningKey() async throws {
-        let made = try await tandem("keys", "new", "--out", "signing", in: workspace)
+    /// Pairs a secondary by a link of a primary.
+    func join(_ name: String, to primary: String = "hub") async throws {
+        let link = try await tandem("pair", "--device", workspace["\(primary).sock"], "--link-only", in: workspace)
+        try #require(link.status == 0, "\(link)")
+        let joined = try await tandem("join", "--device", workspace["\(name).sock"], in: workspace, input: link.output)
+        try #require(joined.status == 0, "\(joined)")
+    }
+
+    /// Starts the daemon of a further secondary.
+    func startSecondary(_ name: String) async throws -> Program {
+        starts += 1
+        let program = try Self.start(name, "secondary", [], in: workspace, starts)
+        try await waitUntilReady(program)
+        return program
+    }
+
+    /// A key pair for the sample app's configurations: `signing` and `signing.pub` by default.
+    func makeKey(_ name: String = "signing") async throws {
+        let made = try await tandem("keys", "new", "--out", name, in: workspace)
         try #require(made.status == 0, "\(made)")
+    }
+
+    /// The target of configurations that a device's apps deliver.
+    func target(of name: String = "hub") async throws -> String {
+        let status = try await status(of: name)
+        return "vendor:\(try #require(status.firstMatch(of: /"device":"([0-9A-F-]{36})"/)).1)"
+    }
+
+    /// Signs a configuration for the sample app and returns its file.
+    func sign(
+        _ version: Int, _ values: [String], for target: String, by key: String = "signing",
+        as role: String = "secondary"
+    ) async throws -> String {
+        let file = "v\(version)-\(UInt32.random(in: 0 ... .max))"
+        let fixed = ["sign", "--key", key, "--app", Self.app, "--role", role, "--target", target]
+        let more = ["--version", "\(version)", "--out", file] + values.flatMap { ["--set", $0] }
+        let signed = try await tandem(fixed + more, in: workspace)
+        #expect(signed.status == 0, "\(signed)")
+        return file
     }
 
     /// The Settings.bundle of the sample app's sources.
@@ -64,12 +99,18 @@ final class TwoDevices {
         return root.appending(path: "Sources/Commands/SampleApp/Settings.bundle").standardizedFileURL.path
     }
 
-    /// The sample app on the kiosk, which trusts the signing key.
-    /// - Parameter bundle: the Settings.bundle that it brings, if it brings one.
-    func startSample(named name: String = "app", pages bundle: String? = nil) throws -> Program {
-        let arguments = ["--device", workspace["kiosk.sock"], "--key", workspace["signing.pub"]]
-        return try Program(
-            "SampleApp", arguments + (bundle.map { ["--pages", $0] } ?? []), named: name, in: workspace)
+    /// The sample app, which trusts a key and has shown its values.
+    /// - Parameters:
+    ///   - socket: the name of the device's socket.
+    ///   - options: more of the app's options.
+    func startSample(
+        named name: String = "app", at socket: String = "kiosk", trusting key: String = "signing.pub",
+        _ options: String...
+    ) async throws -> Program {
+        let arguments = ["--device", workspace["\(socket).sock"], "--key", workspace[key]] + options
+        let app = try Program("SampleApp", arguments, named: name, in: workspace)
+        try #require(try await holds(within: .seconds(20)) { app.output.contains("value volume") }, "\(app.errors)")
+        return app
     }
 
     func restartHub() async throws {
