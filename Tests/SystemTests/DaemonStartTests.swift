@@ -9,10 +9,10 @@ import Testing
     private let workspace: Workspace
     init() { workspace = Workspace() }
 
-    private func start(_ options: String...) throws -> Program {
-        let fixed = ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]]
+    private func start(environment: [String: String] = [:]) throws -> Program {
+        let arguments = ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]]
         let name = "daemon-\(UInt32.random(in: 0 ... .max))"
-        return try Program("tandem", fixed + options, named: name, in: workspace)
+        return try Program("tandem", arguments, named: name, in: workspace, environment: environment)
     }
 
     /// Starts once so that there is a state, and stops.
@@ -25,20 +25,15 @@ import Testing
     private func expectRefusal(
         _ message: String, _ options: String..., role: String = "secondary", local: String = "local.sock"
     ) async throws {
-        let daemon = try Program(
-            "tandem", [role, "--state", workspace["state"], "--local", workspace[local]] + options, named: "refused",
-            in: workspace)
-        let ending = try await daemon.ending()
+        let ending = try await tandem(
+            [role, "--state", workspace["state"], "--local", workspace[local]] + options, in: workspace)
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains(message), "\(ending)")
     }
 
     @Test func `CTL-65: a daemon tells its supervisor that it serves, lives and ends`() async throws {
         let supervisor = SupervisorSocket(at: workspace["notify"])
-        let daemon = try Program(
-            "tandem", ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]],
-            named: "daemon", in: workspace,
-            environment: ["NOTIFY_SOCKET": workspace["notify"], "WATCHDOG_USEC": "20000"])
+        let daemon = try start(environment: ["NOTIFY_SOCKET": workspace["notify"], "WATCHDOG_USEC": "20000"])
         var heard: [String] = []
         let lives = try await holds(within: .seconds(20)) {
             heard += supervisor.all()
@@ -51,10 +46,7 @@ import Testing
     }
 
     @Test func `CTL-65: an address that no supervisor can have ends the start`() async throws {
-        let daemon = try Program(
-            "tandem", ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]],
-            named: "daemon", in: workspace, environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)])
-        let ending = try await daemon.ending()
+        let ending = try await start(environment: ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]).ending()
         #expect(ending.status == 2 && ending.errors.contains("NOTIFY_SOCKET '/xxx"), "\(ending)")
     }
 
@@ -81,10 +73,8 @@ import Testing
     @Test func aLocalSocketInUseIsRefused() async throws {
         let daemon = try start()
         try #require(try await holds(within: .seconds(20)) { daemon.output.contains("ready") }, "\(daemon.errors)")
-        let second = try Program(
-            "tandem", ["secondary", "--state", workspace["second"], "--local", workspace["local.sock"]],
-            named: "second", in: workspace)
-        let ending = try await second.ending()
+        let ending = try await tandem(
+            "secondary", "--state", workspace["second"], "--local", workspace["local.sock"], in: workspace)
         #expect(ending.status == 1)
         #expect(ending.errors.contains(workspace["local.sock"]), "\(ending)")
         #expect(try await tandem("status", "--device", workspace["local.sock"], in: workspace).status == 0)

@@ -21,7 +21,7 @@ import Testing
 
     @Test("A question reaches the counterpart's handler and its answer comes back, both ways and at once")
     func bothWays() async throws {
-        try await PythonClientTests.withSimulator { workspace in
+        try await withSimulator { workspace in
             let (phone, watch) = (try session("primary", in: workspace), try session("secondary", in: workspace))
             for app in [phone, watch] {
                 app.handleMessages { message in
@@ -52,7 +52,7 @@ import Testing
 
     @Test("A reader of the sequence answers when it likes; what it lets go is told to the sender at once")
     func sequence() async throws {
-        try await PythonClientTests.withSimulator { workspace in
+        try await withSimulator { workspace in
             let (phone, watch) = (try session("primary", in: workspace), try session("secondary", in: workspace))
             let reader = Task {
                 for await message in watch.messages {
@@ -89,7 +89,7 @@ import Testing
 
     @Test("An app with Apple's names talks to an app with the async API")
     func appleNames() async throws {
-        try await PythonClientTests.withSimulator { workspace in
+        try await withSimulator { workspace in
             let watch = try session("secondary", in: workspace)
             watch.handleMessages { message in ["echo": message.dictionary?["text"] ?? "none"] }
             try await watch.activate(timeout: .seconds(20))

@@ -4,18 +4,8 @@ import Glibc
 import Testing
 
 @Suite struct ManyDevicesTests {
-    /// Runs a test beside a simulator with these arguments, which must then stop in order.
-    static func withSimulator(_ arguments: String..., body: (Workspace) async throws -> Void) async throws {
-        let workspace = Workspace()
-        let simulator = try Program(
-            "tandem", ["simulate", "--local", workspace.path] + arguments, named: "simulator", in: workspace)
-        try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
-        try await body(workspace)
-        #expect(try await simulator.end(by: SIGTERM).status == 0)
-    }
-
     @Test func oneMessageReachesAllThatAreThereAndNamesTheOthers() async throws {
-        try await Self.withSimulator("--secondaries", "3") { workspace in
+        try await withSimulator("--secondaries", "3") { workspace in
             let receivers = try ["secondary.sock", "secondary-3.sock"].map { socket in
                 try Program(
                     "tandem", ["receive", "--app", "a.b", "--device", workspace[socket]], named: "receiver-\(socket)",
@@ -40,7 +30,7 @@ import Testing
     }
 
     @Test func severalPairsTalkAndTheSimulatorStopsInOrder() async throws {
-        try await Self.withSimulator { workspace in
+        try await withSimulator { workspace in
             let apps = (0..<6).map { "org.example.app\($0)" }
             let receivers = try apps.map { app in
                 try Program(

@@ -18,11 +18,9 @@ import Testing
 
     @Test func fingerprintsPairOnlyWhenBothSidesTrustEachOther() async throws {
         let (hub, kiosk) = (try await fingerprint(of: "hub"), try await fingerprint(of: "kiosk"))
-        let toHub = ["--role", "primary", "--address", devices.address, hub]
-        let trusted = try Program(
-            "tandem", ["trust-device", "--device", devices.workspace["kiosk.sock"]] + toHub, named: "trust",
-            in: devices.workspace)
-        #expect(try await trusted.ending().status == 0)
+        let trusted = try await devices.run(
+            "kiosk", "trust-device", "--role", "primary", "--address", devices.address, hub)
+        #expect(trusted.status == 0, "\(trusted)")
         #expect(try await !devices.isLinked(within: .seconds(2)), "one side's trust was enough")
         #expect(try await devices.run("hub", "trust-device", "--role", "secondary", kiosk).status == 0)
         #expect(try await devices.isLinked(within: .seconds(60)))
@@ -68,13 +66,11 @@ import Testing
         try await devices.kiosk.end(by: SIGTERM)
         let link = try await devices.run("hub", "pair", "--link-only").output
         let state = ["--state", devices.workspace["kiosk"]]
-        let join = try await Program("tandem", ["join"] + state, named: "offline", in: devices.workspace, input: link)
-            .ending()
+        let join = try await tandem(["join"] + state, in: devices.workspace, input: link)
         #expect(join.status == 0, "\(join)")
         try await devices.restartKiosk()
         #expect(try await devices.isLinked())
-        let taken = try await Program("tandem", ["join"] + state, named: "taken", in: devices.workspace, input: link)
-            .ending()
+        let taken = try await tandem(["join"] + state, in: devices.workspace, input: link)
         #expect(taken.status == 1 && taken.errors.contains("in use by process"), "\(taken)")
     }
 

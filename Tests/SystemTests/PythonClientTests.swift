@@ -1,7 +1,6 @@
 // A client in another language, written from Protocol/ alone, talks to our simulator and to two paired daemons: the
 // text is enough (FRM, SES).
 
-import Glibc
 import Testing
 
 @Suite struct PythonClientTests {
@@ -17,19 +16,9 @@ import Testing
             environment: ["PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8"])
     }
 
-    /// Runs a test beside a simulator, which must then stop in order.
-    static func withSimulator(_ body: (Workspace) async throws -> Void) async throws {
-        let workspace = Workspace()
-        let simulator = try Program(
-            "tandem", ["simulate", "--local", workspace.path], named: "simulator", in: workspace)
-        try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
-        try await body(workspace)
-        #expect(try await simulator.end(by: SIGTERM).status == 0)
-    }
-
     @Test(arguments: [("primary", "secondary"), ("secondary", "primary")])
     func aMessageAndItsReplyPassBothWays(here: String, there: String) async throws {
-        try await Self.withSimulator { workspace in
+        try await withSimulator { workspace in
             let receiver = try Self.client(there, "a.b", "receive", "--reply", #"{"answer": [2, 2.5]}"#, in: workspace)
             let sender = try Self.client(here, "a.b", "send", #"{"question": "gr\u00fc\u00dfe"}"#, in: workspace)
             let sent = try await sender.ending()
@@ -53,7 +42,7 @@ import Testing
     }
 
     @Test func anUnhandledMessageFailsByName() async throws {
-        try await Self.withSimulator { workspace in
+        try await withSimulator { workspace in
             let receiver = try Self.client("secondary", "a", "receive", in: workspace)
             let sent = try await Self.client("primary", "a", "send", "{}", in: workspace).ending()
             #expect(sent.status == 1)
@@ -63,7 +52,7 @@ import Testing
     }
 
     @Test func aMalformedApplicationIsRefusedByName() async throws {
-        try await Self.withSimulator { workspace in
+        try await withSimulator { workspace in
             let refused = try await Self.client("primary", "../etc", "state", in: workspace).ending()
             #expect(refused.status == 1)
             #expect(refused.errors.contains("application:"), "\(refused.errors)")

@@ -4,6 +4,11 @@ import Foundation
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SigningCommandTests {
+    /// A configuration for a secondary, signed with the key `k`.
+    private static let signing = [
+        "sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t",
+    ]
+
     private let workspace: Workspace
     init() { workspace = Workspace() }
 
@@ -59,9 +64,7 @@ import Testing
             (["--app", "org.example.lamp", "--role", "primary", "--target", "custom:t"], "wrong-role"),
         ]
         for (options, name) in calls {
-            let program = try Program(
-                "tandem", ["verify", "--key", "k.pub"] + options + ["one"], named: name, in: workspace)
-            let ending = try await program.ending()
+            let ending = try await tandem(["verify", "--key", "k.pub"] + options + ["one"], in: workspace)
             #expect(ending.status == 1)
             #expect(ending.output.contains("verdict  \(name)"))
         }
@@ -89,10 +92,7 @@ import Testing
     @Test("CFG-10: an optional key is one of the values, and a floor above the version is warned of")
     func optionalAndFloor() async throws {
         try await tandem("keys", "new", "--out", "k", in: workspace)
-        let call = [
-            "sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t",
-            "--version", "3", "--set", "volume=60",
-        ]
+        let call = Self.signing + ["--version", "3", "--set", "volume=60"]
         let refused = try await tandem(call + ["--optional", "foo", "--out", "one"], in: workspace)
         #expect(
             refused.status == 1 && refused.errors.contains("'optional' names 'foo', which is not among the values"),
@@ -120,9 +120,8 @@ import Testing
     @Test("CFG-60: a link, alone or in the output of sign, is the configuration")
     func aLinkIsTheConfiguration() async throws {
         try await tandem("keys", "new", "--out", "k", in: workspace)
-        let call = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
         let signed = try await tandem(
-            call + ["--version", "1", "--set", "volume=60", "--out", "one", "--link"], in: workspace)
+            Self.signing + ["--version", "1", "--set", "volume=60", "--out", "one", "--link"], in: workspace)
         #expect(signed.status == 0)
         let link = try #require(
             signed.output.split(whereSeparator: \.isWhitespace).first { $0.hasPrefix("tandem:apply/1?e=") })
@@ -141,17 +140,16 @@ import Testing
     @Test("CFG-60: a QR code alone is printed where one can hold the link; else nothing is written")
     func aQRCodeAlone() async throws {
         try await tandem("keys", "new", "--out", "k", in: workspace)
-        let call = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
         let signed = try await tandem(
-            call + ["--version", "1", "--set", "volume=60", "--out", "one", "--qr"], in: workspace)
+            Self.signing + ["--version", "1", "--set", "volume=60", "--out", "one", "--qr"], in: workspace)
         #expect(signed.status == 0 && !signed.output.contains("tandem:apply"))
         let rows = signed.output.split(separator: "\n").filter { $0.contains("\u{2588}") }
         #expect(rows.count > 20 && Set(rows.map(\.count)).count == 1, "the lines of a square")
         #expect(try await verify("one", key: "k.pub").status == 0)
         let long = String(repeating: "x", count: 2_100)
         for (option, status) in [("--qr", Int32(1)), ("--link", 0)] {
-            let signed = try await tandem(
-                call + ["--version", "2", "--set", "text=\(long)", "--out", "long\(option)", option], in: workspace)
+            let text = ["--version", "2", "--set", "text=\(long)", "--out", "long\(option)", option]
+            let signed = try await tandem(Self.signing + text, in: workspace)
             #expect(signed.status == status, "\(option): \(signed.errors)")
             #expect(!signed.output.contains("\u{2588}"))
             #expect(FileManager.default.fileExists(atPath: workspace["long\(option)"]) == (status == 0))
@@ -160,9 +158,7 @@ import Testing
     }
 
     private func sign(_ out: String, _ options: String...) async throws {
-        let fixed = ["sign", "--key", "k", "--app", "org.example.lamp", "--role", "secondary", "--target", "custom:t"]
-        let program = try Program("tandem", fixed + options + ["--out", out], named: "sign-\(out)", in: workspace)
-        let ending = try await program.ending()
+        let ending = try await tandem(Self.signing + options + ["--out", out], in: workspace)
         #expect(ending.status == 0, "\(ending)")
     }
 

@@ -9,9 +9,7 @@ import Testing
     init() { workspace = Workspace() }
 
     private func run(_ line: String, input: String = "") async throws -> Program.Ending {
-        let arguments = line.split(separator: " ").map(String.init)
-        let program = try Program("tandem", arguments, named: "call", in: workspace, input: input)
-        return try await program.ending()
+        try await tandem(line.split(separator: " ").map(String.init), in: workspace, input: input)
     }
 
     @Test(arguments: [

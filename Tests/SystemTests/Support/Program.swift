@@ -130,6 +130,16 @@ func tandem(
     return try await program.ending()
 }
 
+/// Runs a test beside a simulator with these arguments, which must then stop in order.
+func withSimulator(_ arguments: String..., body: (Workspace) async throws -> Void) async throws {
+    let workspace = Workspace()
+    let simulator = try Program(
+        "tandem", ["simulate", "--local", workspace.path] + arguments, named: "simulator", in: workspace)
+    try #require(await holds(within: .seconds(20)) { simulator.output.contains("ready") }, "\(simulator.errors)")
+    try await body(workspace)
+    #expect(try await simulator.end(by: SIGTERM).status == 0)
+}
+
 /// A child of this process; ended with it if it is still there when nobody refers to it any more.
 final class ChildProcess: Sendable {
     /// A child's own environment: paths, not descriptors.
