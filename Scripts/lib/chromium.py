@@ -2,6 +2,7 @@
 import base64
 import http.client
 import json
+import re
 import subprocess
 import time
 
@@ -12,18 +13,18 @@ ENTER = "\ue007"
 class Driver:
     """A browser, until its end is asked for."""
 
-    def __init__(self, port=9777):
-        self.process = subprocess.Popen(["chromedriver", f"--port={port}", "--silent"], stdout=subprocess.DEVNULL)
+    def __init__(self):
+        self.process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
+        # It finds a free port and prints it, and nothing more after that.
+        ports = (re.search(r"started successfully on port (\d+)", line) for line in self.process.stdout)
+        port = next((int(found[1]) for found in ports if found), None)
+        if port is None:
+            raise RuntimeError("chromedriver ends without a port")
         self.connection, self.session = http.client.HTTPConnection("127.0.0.1", port, timeout=60), ""
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                      "--hide-scrollbars"]
-        for _ in range(100):
-            try:
-                found = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
-                    "goog:chromeOptions": {"args": arguments}}}})
-                break
-            except ConnectionError:
-                time.sleep(0.1)
+        found = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
+            "goog:chromeOptions": {"args": arguments}}}})
         self.session = f"/session/{found['sessionId']}"
 
     def call(self, method, path, body=None):

@@ -1,11 +1,10 @@
-# Galleries for the walks over every type of entry: apps on the kiosk, and on panels that are paired with the hub. The parts
-# of a walk at the primary take turns at the panels, because a secondary takes one edit and one look at a page a second
-# over a pairing (LIM-116). Sourced after consoles.sh, whose devices these are beside.
+# Galleries for the walks over every type of entry: apps on the kiosk, and on panels that are paired with the hub. Each part
+# of a walk at the primary has a panel of its own, because a secondary takes one edit and one look at a page a second over
+# a pairing (LIM-116). Sourced after consoles.sh, whose devices these are beside.
 
 [[ ${COMMANDS-} ]] || released tandem-gallery >/dev/null
 export PYTHONDONTWRITEBYTECODE=1
 player=$root/Scripts/lib/pages/play.py
-panels=3
 readarray -t parts < <(sed -n 's/^part //p' "$root/Tests/Gallery/walk.txt")
 
 # gallery DEVICE: starts an app for each renderer.
@@ -17,24 +16,22 @@ gallery() {
     done
 }
 
-# panel NUMBER: the device on which this part of a walk at the primary is played.
-panel() { echo "panel-$(($1 % panels + 1))"; }
-
 # Starts everything that the walks need, with consoles of their own.
 open_galleries() {
-    local number name
-    for ((number = 0; number < panels; number++)); do
-        name=$(panel $number)
-        start "$name" "$bin/tandem" secondary --state "$workspace/$name" --local "$workspace/$name.sock" --name "$name"
-        wait_for 20 tandem status --device "$workspace/$name.sock" || fail "$name does not answer"
-        hub pair --link-only | tandem join --device "$workspace/$name.sock" >/dev/null
-        gallery "$name"
+    local part name
+    for part in "${parts[@]}"; do
+        start "$part" "$bin/tandem" secondary --state "$workspace/$part" --local "$workspace/$part.sock" --name "$part"
+    done
+    for part in "${parts[@]}"; do
+        wait_for 20 tandem status --device "$workspace/$part.sock" || fail "$part does not answer"
+        hub pair --link-only | tandem join --device "$workspace/$part.sock" >/dev/null
+        gallery "$part"
     done
     gallery kiosk
     for name in hub kiosk; do open_console "$name" "$name-gallery"; done
-    for ((number = 0; number < panels; number++)); do
+    for part in "${parts[@]}"; do
         for name in Terminal Chromium; do
-            wait_for 30 has_pages "$(panel $number)" "org.example.gallery.$name" || fail "a gallery has no pages"
+            wait_for 30 has_pages "$part" "org.example.gallery.$name" || fail "a gallery has no pages"
         done
     done
 }
@@ -51,34 +48,45 @@ import json, sys
 print(next(row["pairing"] for row in json.load(sys.stdin)["pairings"] if row["name"] == sys.argv[1]))' "$1"
 }
 
-# All parts in the terminal, at the kiosk and at the hub.
-play_in_terminal() {
-    local number edit=("$bin/tandem" settings edit --app org.example.gallery.Terminal --device)
-    for number in "${!parts[@]}"; do
-        python3 "$player" terminal own "${parts[number]}" "${edit[@]}" "$workspace/kiosk.sock" || return
-    done
-    for number in "${!parts[@]}"; do
-        python3 "$player" terminal primary "${parts[number]}" "${edit[@]}" "$workspace/hub.sock" \
-            --secondary "$(panel "$number")" || return
+# The walks in the terminal, at the kiosk and at the hub, all at the same time.
+start_terminals() {
+    local part edit=("$bin/tandem" settings edit --app org.example.gallery.Terminal --device)
+    start terminal-own play_in_turn "${edit[@]}" "$workspace/kiosk.sock"
+    for part in "${parts[@]}"; do
+        start "terminal-$part" python3 "$player" terminal primary "$part" "${edit[@]}" "$workspace/hub.sock" \
+            --secondary "$part"
     done
 }
 
-# play_in_chromium OPTIONS...: the same, at both consoles.
-play_in_chromium() {
-    local number page=/apps/org.example.gallery.Chromium walks=()
-    for number in "${!parts[@]}"; do walks+=(own "${parts[number]}" "$(address kiosk-gallery)$page"); done
-    for number in "${!parts[@]}"; do
-        walks+=(primary "${parts[number]}" "$(address hub-gallery)/secondaries/$(pairing_of "$(panel "$number")")$page")
-    done
-    # exec: a signal to this job reaches the player, which ends its browser.
-    exec python3 "$player" console "$@" "${walks[@]}"
+# play_in_turn COMMAND...: all parts in the terminal, at the kiosk.
+play_in_turn() {
+    local part
+    for part in "${parts[@]}"; do python3 "$player" terminal own "$part" "$@" || return; done
 }
 
-# finish WALK: waits for a walk in the background, and ends the script if it has failed.
+# start_browsers OPTIONS...: the walks in Chromium, at both consoles.
+start_browsers() {
+    local part page=/apps/org.example.gallery.Chromium own=() primary=()
+    for part in "${parts[@]}"; do
+        own+=(own "$part" "$(address kiosk-gallery)$page")
+        primary+=(primary "$part" "$(address hub-gallery)/secondaries/$(pairing_of "$part")$page")
+    done
+    start chromium-own python3 "$player" console "$@" "${own[@]}"
+    start chromium-primary python3 "$player" console "$@" "${primary[@]}"
+}
+
+# finish WALK...: waits for these walks, prints them, and ends the script at the first that has failed.
 finish() {
-    local status=0
-    wait "${started[$1]}" || status=$?
-    unset "started[$1]"
-    cat "$logs/$1.log"
-    ((status == 0)) || fail "the walk in $1"
+    local name status
+    for name in "$@"; do
+        status=0
+        wait "${started[$name]}" || status=$?
+        unset "started[$name]"
+        cat "$logs/$name.log"
+        ((status == 0)) || fail "the walk in $name"
+    done
 }
+
+# The names of these walks.
+terminals=(terminal-own "${parts[@]/#/terminal-}")
+browsers=(chromium-own chromium-primary)

@@ -37,8 +37,7 @@ def at_consoles(arguments):
     options = parser.parse_args(arguments)
     # So that a walk that is stopped ends its browser.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    # Another walk may be under way.
-    driver = Driver(9778)
+    driver = Driver()
     try:
         audit, seen, entered = Audit(driver, options.axe), set(), set()
         walks = iter(options.walks)
