@@ -50,6 +50,18 @@ import Testing
         #expect(throws: FileError.writableByOthers(path: path, mode: UInt32(mode))) { try OwnedDirectory(path: path) }
     }
 
+    @Test(
+        "Others pass through a directory that was closed to all; one that lets some of them pass stays as it is",
+        arguments: [(0o700, 0o711), (0o740, 0o751), (0o710, 0o710), (0o750, 0o750), (0o711, 0o711)]
+            as [(mode_t, UInt32)])
+    func passage(before: mode_t, after: UInt32) throws {
+        let path = temporary.path("passage")
+        #expect(mkdir(path, 0o700) == 0 && chmod(path, before) == 0)
+        let directory = try OwnedDirectory(path: path)
+        #expect(try directory.letOthersPass() == (UInt32(before) != after))
+        #expect(mode(path) == after)
+    }
+
     @Test(arguments: ["", "/", "//"]) func aSymbolicLinkToADirectoryIsRefused(ending: String) throws {
         let link = temporary.path("link")
         _ = try OwnedDirectory(path: temporary.path("real"))

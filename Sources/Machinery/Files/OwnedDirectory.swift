@@ -116,6 +116,20 @@ package final class OwnedDirectory: Sendable {
         try DirectoryEntry(path: path).status(of: descriptor).mode & 0o044 != 0
     }
 
+    /// Lets all other users pass through to the entries that they know by name. A mode that lets some of them pass
+    /// already is somebody's choice and stays.
+    /// - Returns: whether the mode is another one now.
+    package func letOthersPass() throws(FileError) -> Bool {
+        let entry = DirectoryEntry(path: path)
+        let mode = try entry.status(of: descriptor).mode
+        guard mode & Self.passage == 0 else { return false }
+        try entry.setMode(of: descriptor, mode | Self.passage)
+        return true
+    }
+
+    /// Search permission for the group and for others.
+    private static var passage: UInt32 { 0o011 }
+
     /// Its path without symbolic links.
     package func resolvedPath() throws(FileError) -> String { try DirectoryEntry(path: path).resolved().path }
 
@@ -229,7 +243,7 @@ package final class OwnedDirectory: Sendable {
 
 extension OwnedDirectory {
     /// The directory of this name, if it is there.
-    func existing(_ name: String, owner: UInt32? = nil) throws(FileError) -> OwnedDirectory? {
+    package func existing(_ name: String, owner: UInt32? = nil) throws(FileError) -> OwnedDirectory? {
         try FileError.unlessMissing(try OwnedDirectory(try safeEntry(name), mode: 0, owner: owner, makes: false))
     }
 

@@ -1,6 +1,9 @@
-// A daemon's state directory: other users who can look into it.
+// A daemon's state directory: other users who can list it, pass through it or own parts of it, and the state of a
+// daemon of the other role.
 
 import Glibc
+import TandemBase
+import TandemDaemon
 import TandemTestSupport
 import Testing
 
@@ -22,5 +25,58 @@ import Testing
         try nodes.restart(place)
         #expect(nodes.hasNoted(message))
         nodes.stop()
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
+    }
+
+    @Test func `CTL-70: a start with a group lets other users' apps through what an earlier start has closed`() throws {
+        let message = "other users' apps may pass through this directory now, as a group is named"
+        let paths = ["secondary-state", "secondary-state/apps"].map { nodes.directory.path($0) }
+        #expect(paths.map(mode) == [0o700, 0o700])
+        nodes.localGroup = "root"
+        try nodes.restart(.secondary)
+        #expect(paths.map(mode) == [0o711, 0o711])
+        #expect(nodes.lines(message) == paths.map { "info \(message) path=\($0)" })
+        try nodes.restart(.secondary)
+        #expect(nodes.lines(message).count == 2, "nothing is left to open")
+        nodes.stop()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives directories away"))
+    func `CTL-70: an app's directory that a copy of the state gave to another user is one line with the remedy`() throws
+    {
+        let message = "an app's directory belongs to another user, and is not used"
+        try nodes.startApp().disconnect()
+        try nodes.restart(.secondary)
+        #expect(!nodes.hasNoted(message))
+        nodes.stop(.secondary)
+        let path = nodes.directory.path("secondary-state/apps/\(nodes.app)")
+        #expect(chown(path, 12_345, gid_t.max) == 0)
+        try nodes.start(.secondary)
+        let lines = nodes.lines(message)
+        #expect(lines.count == 1 && lines[0].contains("owner=12345"), "\(lines)")
+        #expect(lines.first?.contains("chown -R 0 \(path)") == true, "\(lines)")
+        #expect(!nodes.hasNoted("edits of a pairing that has ended stay until the next start"))
+        nodes.stop()
+    }
+
+    @Test func `CTL-70: a primary's state that is started as a secondary's is one warning`() throws {
+        let message =
+            "paired secondaries cannot reach this device, which listens nowhere: start a primary, or name --listen"
+        try nodes.pair()
+        try nodes.restart(.primary)
+        try nodes.restart(.secondary)
+        #expect(!nodes.hasNoted(message), "a secondary listens nowhere, and its primary is dialled")
+        nodes.stop()
+        let role = NodeOptions(
+            role: .secondary, name: "the hub", state: nodes.directory.path("primary-state"),
+            local: nodes.directory.path("another.sock"))
+        let node = try nodes.make(role)
+        try node.start()
+        #expect(nodes.lines(message) == ["warning \(message) secondaries=1"])
+        node.abandon()
     }
 }

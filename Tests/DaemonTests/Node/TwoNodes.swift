@@ -36,6 +36,8 @@ final class TwoNodes {
     var twoSided: Set<Place> = []
     /// The daemons' half of that decision, from their next starts on.
     var allowsInvalidSignatures = false
+    /// The group that may use the daemons' local sockets, from their next starts on.
+    var localGroup: String?
     /// State directories elsewhere.
     var states: [Place: String] = [:]
     let app: ApplicationIdentifier
@@ -70,6 +72,7 @@ final class TwoNodes {
             role: role(place), name: "the \(place)", state: states[place] ?? directory.path("\(place)-state"),
             local: directory.path("\(place).sock"))
         options.allowsInvalidSignatures = allowsInvalidSignatures
+        options.localGroup = localGroup
         if twoSided.contains(place) { options.localOther = directory.path("\(place)-other.sock") }
         if options.role == .primary || carriers.contains(place) {
             options.listen = [.unix(path: directory.path(place == .primary ? linkName : "\(place)-link.sock"))]

@@ -18,9 +18,12 @@ struct DeviceState {
     let applications: OwnedDirectory
     let keys: DeviceKeys
     let store: Store
+    /// Directories that were closed to other users until this start, and that these pass through now.
+    let opened: [String]
     private let lock: DirectoryLock
 
-    /// - Parameter isShared: other users' host apps must reach their own directories below this one.
+    /// - Parameter isShared: other users' host apps must reach their own directories below this one, also where an
+    ///   earlier start without them has made the directories.
     static func open(path: String, isShared: Bool) throws(NodeError) -> DeviceState {
         let opened = try lockedDirectory(path, isShared: isShared)
         // OpenSSL and SQLite each take milliseconds to start, so they start in parallel.
@@ -36,7 +39,7 @@ struct DeviceState {
                 }
             return DeviceState(
                 directory: opened.directory, applications: opened.applications, keys: keys, store: store,
-                lock: opened.lock)
+                opened: try isShared ? letOthersPass(opened.directory, opened.applications) : [], lock: opened.lock)
         } catch {
             store.close()
             opened.lock.release()
@@ -87,6 +90,19 @@ struct DeviceState {
             let directory = try OwnedDirectory(path: path, mode: mode)
             let lock = try directory.lock()
             return (directory, try directory.directory(named: applicationsDirectory, mode: mode), lock)
+        } catch {
+            throw .file(error)
+        }
+    }
+
+    /// Returns the paths of those whose modes are others now.
+    private static func letOthersPass(_ directories: OwnedDirectory...) throws(NodeError) -> [String] {
+        do throws(FileError) {
+            var paths: [String] = []
+            for directory in directories {
+                if try directory.letOthersPass() { paths.append(directory.path) }
+            }
+            return paths
         } catch {
             throw .file(error)
         }

@@ -334,19 +334,8 @@ package final class Node {
                 .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
                 .text("other", options.localOther ?? "none"),
                 .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
-        let others = installed.state.records.values.count { $0.role != options.role }
-        if options.localOther == nil, others > 0 {
-            let message: StaticString =
-                "installed apps of the other role are refused: start a daemon of that role, or serve both"
-            log(LogEvent(.warning, message, .text("apps", "\(others)")))
-        }
-        if (try? device.directory.isListableByOthers()) == true {
-            let message: StaticString = "other users can list the state directory: 'chmod go-r' ends that"
-            log(LogEvent(.warning, message, .text("state", options.state)))
-        }
-        if options.allowsInvalidSignatures {
-            log(LogEvent(.warning, "invalid signatures are allowed to apps that allow them, too"))
-        }
+        let notes = StartNotes(options: options, device: device, installed: installed.state, pairings: pairings.all)
+        for line in notes.lines { log(line) }
     }
 
     /// The usual places of the local socket lie in a directory that the daemon creates: open to others if the socket
