@@ -362,12 +362,21 @@ final class ApplicationSettings {
     }
 
     /// The pairing has ended: the edits of its primary go (SCH-15).
-    func unpaired(_ pairing: UniqueIdentifier) { takeBack { $0 == pairing } }
+    func unpaired(_ pairing: UniqueIdentifier) {
+        takeBack(or: "edits of a pairing that has ended stay until the next start") { $0 == pairing }
+    }
 
     /// Takes the edits of all other pairings back: an earlier run may have ended before it did.
-    func keepOnly(_ known: Set<UniqueIdentifier>) { takeBack { !known.contains($0) } }
+    func keepOnly(_ known: Set<UniqueIdentifier>) {
+        takeBack(or: "edits of an app are not searched for those of ended pairings until the next start") {
+            !known.contains($0)
+        }
+    }
 
-    private func takeBack(ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool) {
+    /// - Parameter failure: the line of the log for an app whose edits cannot be read or written.
+    private func takeBack(
+        or failure: StaticString, ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool
+    ) {
         for (app, owner) in device.owners() {
             let folder = folder(of: app, owner)
             let job: @Sendable () throws(SettingsFailure) -> Int = { [marks] () throws(SettingsFailure) in
@@ -376,11 +385,13 @@ final class ApplicationSettings {
                 if count > 0 { marks.renew(app) }
                 return count
             }
-            worker.attempt(job) { [weak self] in self?.tookBack($0, of: app) }
+            worker.attempt(job) { [weak self] in self?.tookBack($0, of: app, or: failure) }
         }
     }
 
-    private func tookBack(_ result: Result<Int, SettingsFailure>, of app: ApplicationIdentifier) {
+    private func tookBack(
+        _ result: Result<Int, SettingsFailure>, of app: ApplicationIdentifier, or message: StaticString
+    ) {
         switch result {
         case .success(0): break
         case .success(let count):
@@ -392,8 +403,7 @@ final class ApplicationSettings {
         case .failure(let failure):
             device.log(
                 LogEvent(
-                    .error, "edits of a pairing that has ended stay until the next start", .text("app", "\(app)"),
-                    .outside("reason", failure.description)), .app(app))
+                    .error, message, .text("app", "\(app)"), .outside("reason", failure.description)), .app(app))
         }
     }
 
