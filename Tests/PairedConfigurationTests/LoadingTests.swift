@@ -116,6 +116,36 @@ import Testing
         }
     }
 
+    @Test("CFG-115: an app that cannot read what is applied says so at a reload, and not that it loads")
+    func unreadFiles() throws {
+        try Fixture.withDirectory { parent in
+            let directory = try parent.directory(named: "app")
+            let (path, aside) = (directory.path, directory.path + "-aside")
+            let file = "\(path)/configuration.plist"
+            try fixture.writeActive(try fixture.envelope(), in: directory)
+            let app = fixture.app(in: path)
+            func unread() throws -> UnreadConfiguration {
+                let reply = try #require(app.sessionDidReceiveMessage(["tandem.reload": true]))
+                #expect(app.volume == 75 && app.applied == nil)
+                return try #require(UnreadConfiguration(reply), "\(reply)")
+            }
+            // Permissions keep nothing from root, so that the kinds are wrong.
+            try #require(rename(file, aside) == 0 && mkdir(file, 0o700) == 0)
+            #expect(try unread().text.contains(file))
+            #expect(app.reload().failures.map(\.rejection.name) == ["unreadable"])
+            try #require(rmdir(file) == 0)
+            try directory.replace("configuration.plist", with: [1, 2, 3])
+            #expect(try unread().text.contains("configuration.plist"))
+            #expect(app.reload().failures.map(\.rejection.name) == ["damaged"])
+            try #require(rename(aside, file) == 0)
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied" && app.volume == 90)
+            try #require(rename(path, aside) == 0)
+            #expect(try unread().text.contains(path))
+            try #require(rename(aside, path) == 0)
+            #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied" && app.volume == 90)
+        }
+    }
+
     @Test("CFG-22: a waived one is dropped by a load that does not allow it")
     func aWaivedOneIsDroppedByALoadThatDoesNotAllowIt() throws {
         try Fixture.withDirectory { directory in

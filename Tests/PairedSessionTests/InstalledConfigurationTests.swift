@@ -397,11 +397,14 @@ private func turn(_ fixture: SessionFixture, _ session: WCSession) {
 struct InstalledOnWCSessionTests {
     private let fixture: SessionFixture
     private let session: WCSession
+    private let directory = TemporaryDirectory()
     private let configuration = ClockConfiguration()
 
     init() throws {
         fixture = try SessionFixture()
         fixture.daemon.pair()
+        // An app whose directory cannot be read answers a reload by that (CFG-115).
+        fixture.daemon.directory = directory.path
         session = WCSession(over: fixture.session)
     }
 

@@ -44,6 +44,32 @@ import Testing
         #expect(slot.trial == nil && slot.active?.record.version == 7)
     }
 
+    @Test("CFG-114, CFG-115: that the app cannot read what is applied is a fault for its senders, and ends no trial")
+    func unread() throws {
+        let unread = UnreadConfiguration(because: "EACCES")
+        #expect(ReloadReply(unread.message, applied: nil) == nil, "nothing is applied that it could be about")
+        func cannotRead(_ slot: inout ConfigurationSlot) throws -> [ReportFacts] {
+            let digest = try #require(slot.active?.record.digest)
+            let reply = try #require(ReloadReply(unread.message, applied: digest))
+            #expect(reply.fault?.digest == digest && reply.fault?.name == "not-judged")
+            slot.note(reply.fault, hasAnswered: true, cannotJudge: true)
+            return slot.reloaded().reports
+        }
+        var used = try Fixture.usedSlot()
+        let told = try cannotRead(&used)
+        #expect(told.map(\.text) == ["the app does not load it [not-judged]: \(unread.text)"])
+        #expect(told.map(\.verdict) == [.applied] && used.active?.record.version == 6)
+        let again = try cannotRead(&used)
+        #expect(again.isEmpty, "once")
+        let row = try #require(used.loadReports)
+        #expect(try LoadReports(row.dictionary) == row)
+        var trying = try Fixture.tryingSlot()
+        let onTrial = try cannotRead(&trying)
+        #expect(onTrial.isEmpty)
+        Fixture.live(&trying)
+        #expect(trying.trial != nil && trying.active?.record.version == 7)
+    }
+
     @Test("CFG-62, CFG-113: a start of an app that cannot judge what is on trial is no attempt, however it ends")
     func startsWithoutJudgement() throws {
         var slot = try Fixture.tryingSlot()

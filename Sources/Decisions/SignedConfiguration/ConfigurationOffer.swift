@@ -135,27 +135,53 @@ package struct OfferReply: Sendable, Equatable {
 
 /// The app's answer to a reload (CFG-42): whether it loads what is applied.
 package struct ReloadReply: Sendable, Equatable {
-    /// The rejection of what is applied; nil if it loads.
-    package let refusal: OfferReply?
+    /// The fault of what is applied; nil if it loads.
+    package let fault: LoadFault?
 
     /// - Parameter applied: the digest of what is applied, as the app sees it.
     /// - Returns: nil for an answer of another form, or about other bytes, which counts as none (CFG-43).
     package init?(_ message: PropertyListDictionary, applied: [UInt8]?) {
         if message["tandem.verdict"]?.stringValue == Verdict.applied.name {
-            refusal = nil
+            fault = nil
             return
         }
-        guard let reply = OfferReply(message), case .rejected = reply.verdict, reply.digest == applied else {
+        guard let applied else { return nil }
+        if let unread = UnreadConfiguration(message) {
+            fault = LoadFault(unread, of: applied)
+            return
+        }
+        guard let reply = OfferReply(message), reply.digest == applied, let refused = LoadFault(reply) else {
             return nil
         }
-        refusal = reply
+        fault = refused
+    }
+}
+
+/// The app's answer to a reload that it cannot read the file with what is applied, or its directory (CFG-115). It names
+/// no digest, which that file has. An earlier daemon takes it as no answer.
+package struct UnreadConfiguration: Sendable, Equatable {
+    /// The fault, for people.
+    package let text: String
+
+    /// - Parameter fault: of the file or the directory, for people.
+    package init(because fault: String) { text = "the app cannot read its configuration: \(fault)" }
+
+    package var message: PropertyListDictionary {
+        ["tandem.verdict": .string(UnjudgedOffer.name), "tandem.text": .string(text)]
+    }
+
+    package init?(_ message: PropertyListDictionary) {
+        guard message["tandem.verdict"]?.stringValue == UnjudgedOffer.name, message["tandem.digest"] == nil else {
+            return nil
+        }
+        text = message["tandem.text"]?.stringValue ?? "the app cannot read its configuration"
     }
 }
 
 /// The app's answer that it cannot judge a configuration now, because its key sets cannot be read (CFG-113). No
 /// verdict: the daemon makes the offer again.
 package struct UnjudgedOffer: Sendable, Equatable {
-    private static let name = "not-judged"
+    static let name = "not-judged"
 
     /// SHA-256 of the bytes that were offered, or of those that a reload did not load.
     package let digest: [UInt8]

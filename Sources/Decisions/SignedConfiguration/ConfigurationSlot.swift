@@ -108,11 +108,11 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// The app has answered a reload: a trial may end with that (CFG-61), or senders learn what it loads (CFG-114). One
-    /// that cannot judge lets the trial go on.
+    /// that cannot judge lets the trial go on (CFG-113): it has not run with that, and its start is no attempt.
     package mutating func reloaded() -> ApplyTransition {
         var transition = ApplyTransition()
         if app.cannotJudge {
-            // The app has not run with what is on trial: its start is no attempt (CFG-113).
+            if let shown, app.fault(of: shown)?.isUnread == true { reportLoading(&transition) }
             guard app.takeCountedStart() else { return transition }
             trial?.uncount()
             transition.add(.trial(trial))
@@ -509,8 +509,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// Ends the trial of a configuration that the app does not load any longer, and returns whether it is one.
     private mutating func endRefusedTrial(_ transition: inout ApplyTransition) -> Bool {
-        guard let fault = app.loadFault, fault.digest == trial?.digest else { return false }
-        rollBack(.rejected(fault.rejection), fault.text, &transition)
+        guard let fault = app.loadFault, fault.digest == trial?.digest, let name = fault.rejection else { return false }
+        rollBack(.rejected(name), fault.text, &transition)
         return true
     }
 

@@ -41,7 +41,7 @@ package struct LoadReports: Sendable, Equatable {
 
     /// Notes what the deliveries are told next; returns whether it is new to them.
     mutating func note(_ fault: LoadFault?) -> Bool {
-        let next = fault.map { Known.fault($0.rejection.rawValue) } ?? .loads
+        let next = fault.map { Known.fault($0.name) } ?? .loads
         defer { known = next }
         return known != next
     }

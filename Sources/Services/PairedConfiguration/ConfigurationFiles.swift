@@ -1,5 +1,6 @@
 // Reading the files that the daemon keeps in the app's directory, and the library's own one beside them (CFG-65). They
-// are claims: what they hold is verified like anything else. A damaged file is reported by its name and ignored.
+// are claims: what they hold is verified like anything else. A damaged or unreadable file is reported by its name and
+// ignored.
 
 import TandemBase
 import TandemFiles
@@ -17,14 +18,27 @@ struct ConfigurationFiles {
     /// The library's own account.
     private(set) var attempts = LoadAttempts()
     private(set) var failures: [ConfigurationFileFailure] = []
+    /// The faults of the files that could not be read, by name; of the directory by its path.
+    private var unreadFiles: [String: String] = [:]
     /// The verdict on what the daemon has as applied, if it does not load.
     private(set) var refusal: OfferReply?
     private var directory: OwnedDirectory?
+    /// The path of the directory; nil where nothing is kept.
+    private let path: String?
     /// Whether the directory could be opened; otherwise its path is the name of the only failure.
     var isOpen: Bool { directory != nil }
 
+    /// Why it is not known what the daemon has as applied (CFG-115): the directory cannot be read, or the file that
+    /// counts cannot; nil if it is known.
+    var unread: String? {
+        if let path, let fault = unreadFiles[path] { return fault }
+        if let fault = unreadFiles[ConfigurationFile.waived.rawValue] { return fault }
+        return waived == nil ? unreadFiles[ConfigurationFile.active.rawValue] : nil
+    }
+
     init(_ home: SignedHome) {
-        guard let path = home.directory else { return }
+        path = home.directory
+        guard let path else { return }
         do {
             let directory = try OwnedDirectory(existing: path)
             self.directory = directory
@@ -34,7 +48,7 @@ struct ConfigurationFiles {
             trial = read(ConfigurationFile.trial.rawValue, in: directory, ConfigurationTrial.init)
             attempts = read(ConfigurationFile.attempts, in: directory, LoadAttempts.init) ?? LoadAttempts()
         } catch {
-            fail(path, error.description)
+            cannotRead(path, error)
         }
         dropForeign(home)
     }
@@ -47,9 +61,16 @@ struct ConfigurationFiles {
             guard let bytes = try directory.read(name, limit: Self.limit) else { return nil }
             return try make(try PropertyListReader.readDictionary(bytes))
         } catch {
-            fail(name, "\(error)")
+            cannotRead(name, error)
             return nil
         }
+    }
+
+    /// A file that the system or its permissions keep from the app is not damaged.
+    private mutating func cannotRead(_ file: String, _ error: any Error) {
+        fail(file, "\(error)", name: error is FileError ? "unreadable" : "damaged")
+        // A file's error has its path.
+        unreadFiles[file] = error is FileError ? "\(error)" : "\(file): \(error)"
     }
 
     /// A record of another application or side has no business in this directory.
@@ -137,7 +158,8 @@ extension ConfigurationAnchor {
 public struct ConfigurationFileFailure: Error, Sendable, Hashable {
     /// The file's name, or the directory's path if that cannot be read.
     public let file: String
-    /// Why it was not applied; `damaged` for a file that cannot be read.
+    /// Why it was not applied; `unreadable` for one of the daemon's files, or their directory, that the app may not
+    /// read or that is of another kind, and `damaged` for any other file that does not read.
     public let rejection: ConfigurationRejection
 }
 

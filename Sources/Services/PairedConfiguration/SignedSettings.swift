@@ -61,7 +61,7 @@ final class SignedSettings: Sendable {
     /// The signed configuration that is applied now; nil for none.
     var applied: AppliedConfiguration? { state.withLock { $0.applied?.description } }
 
-    /// The answer to a reload, if what the daemon has as applied did not load the last time (CFG-42, CFG-113).
+    /// The answer to a reload, if what the daemon has as applied did not load the last time (CFG-42, CFG-113, CFG-115).
     var refusal: PropertyListDictionary? { state.withLock { $0.refusal } }
 
     /// Whether it is known whose configuration this is.
@@ -107,7 +107,8 @@ final class SignedSettings: Sendable {
             guard keys.isUnread, refused.mayLackKeySets, let failure = keys.failure else { return refused.message }
             return UnjudgedOffer(ofBytes: refused.digest, because: failure.detail).message
         }
-        state.withLock { ($0.process, $0.refusal) = (loading.process, refusal) }
+        let unread = loading.files.unread.map { UnreadConfiguration(because: $0).message }
+        state.withLock { ($0.process, $0.refusal) = (loading.process, refusal ?? unread) }
         apply(best)
         prove(best.map { loading.files.isUnproven($0.configuration.digest) } ?? false, home)
         return ConfigurationLoad(applied: best?.description, failures: loading.files.failures)

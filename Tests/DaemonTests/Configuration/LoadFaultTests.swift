@@ -128,6 +128,41 @@ import Testing
     }
 
     @Test(
+        "CFG-114, CFG-115, LIM-142: an app that cannot read what is applied is reported, asked again, and so is its end"
+    )
+    func unreadConfiguration() throws {
+        _ = try applyAndRestart()
+        let unread = UnreadConfiguration(because: "apps: open: Permission denied (EACCES)")
+        try secondary.answer(1, unread.message)
+        #expect(secondary.status?["lastVerdict"] == "not-judged")
+        #expect(secondary.status?["text"] == .string(unread.text))
+        #expect(secondary.waiting.count == 2, "the verdict and the fault")
+        for number in 2...3 {
+            secondary.scheduler.advance(by: ConfigurationLimits.unjudgedPause + .seconds(10))
+            try #require(secondary.host.offers.count == number + 1)
+            try secondary.answer(number, number == 2 ? unread.message : ["tandem.verdict": "applied"])
+            #expect(secondary.waiting.count == 2)
+        }
+        #expect(secondary.status?["lastVerdict"] == "applied")
+        secondary.scheduler.advance(by: ConfigurationLimits.loadReports + .seconds(10))
+        #expect(secondary.waiting.count == 3 && secondary.host.offers.count == 4)
+    }
+
+    @Test("CFG-61, CFG-115: the trial of a configuration that its app cannot read lasts until the app reads it")
+    func unreadConfigurationOnTrial() throws {
+        _ = try beginTrial()
+        try secondary.answer(1, UnreadConfiguration(because: "EACCES").message)
+        secondary.scheduler.advance(by: .seconds(60))
+        #expect(secondary.waiting.isEmpty && access(secondary.file("trial.plist"), F_OK) == 0)
+        #expect(secondary.status?["lastVerdict"] == "not-judged")
+        secondary.scheduler.advance(by: ConfigurationLimits.unjudgedPause)
+        try #require(secondary.host.offers.count == 3)
+        try secondary.answer(2, ["tandem.verdict": "applied"])
+        secondary.scheduler.advance(by: .seconds(60))
+        #expect(secondary.waiting.count == 1 && secondary.status?["lastVerdict"] == "applied")
+    }
+
+    @Test(
         "CFG-113: what an app judged by damaged key sets is no verdict, also when they are written before it answers",
         arguments: [false, true])
     func answersAcrossARewrite(_ saysSo: Bool) throws {

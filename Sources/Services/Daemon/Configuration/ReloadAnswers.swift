@@ -68,11 +68,12 @@ struct ReloadAnswers {
     mutating func take(_ reply: ReloadReply, of slot: ConfigurationSlot) -> LogEvent? {
         answered.insert(slot.key)
         unjudged[slot.key] = nil
+        if reply.fault?.isUnread == true { couldNotJudge(slot, pause: ConfigurationLimits.unjudgedPause) }
         let before = fault(of: slot)
-        faults[slot.key] = reply.refusal.flatMap { LoadFault($0) }
+        faults[slot.key] = reply.fault
         guard let present = fault(of: slot), present != before else { return nil }
         return LogEvent(
             .warning, "the app does not load what is applied", .text("app", "\(slot.key.application)"),
-            .text("verdict", present.rejection.rawValue), .outside("detail", reply.refusal?.text ?? ""))
+            .text("verdict", present.name), .outside("detail", present.detail))
     }
 }
