@@ -98,6 +98,25 @@ import Testing
         try await expectRefusal("chmod 600")
     }
 
+    @Test(
+        "A store that the daemon's user may not use is refused by its mode and the command to run, not as a disk error",
+        .enabled("root's rights can be given up here", Program.canLackRights),
+        arguments: [("/tandem.sqlite", 0o400, "chmod u+rw "), ("", 0o500, "chmod u+rwx ")] as [(String, mode_t, String)]
+    )
+    func closedStore(file: String, mode: mode_t, remedy: String) async throws {
+        try await makeState()
+        let place = workspace["state"] + file
+        #expect(chmod(place, mode) == 0)
+        let arguments = ["secondary", "--state", workspace["state"], "--local", workspace["local.sock"]]
+        let daemon = try Program.withoutRights("tandem", arguments, named: "closed", in: workspace)
+        let ending = try await daemon.ending()
+        #expect(chmod(place, 0o700) == 0)
+        #expect(ending.status == 1 && !ending.errors.contains("SQLite"), "\(ending)")
+        for part in [remedy + place, "mode 0\(String(mode, radix: 8))", "user \(geteuid())"] {
+            #expect(ending.errors.contains(part), "\(ending)")
+        }
+    }
+
     @Test func aCorruptStoreIsRefusedAndLeftAsItIs() async throws {
         try await makeState()
         let rubbish = String(repeating: "rubbish!", count: 1024)

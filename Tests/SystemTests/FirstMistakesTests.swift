@@ -54,34 +54,13 @@ import Testing
 
     @Test(
         "SES-26: an app that may not reach the socket says the path and the error",
-        .enabled("root's rights can be given up here", Self.canLackRights), arguments: ["tandem", "SampleApp"])
+        .enabled("root's rights can be given up here", Program.canLackRights), arguments: ["tandem", "SampleApp"])
     func missingPermission(name: String) async throws {
         try FileManager.default.createDirectory(
             atPath: workspace["closed"], withIntermediateDirectories: false, attributes: [.posixPermissions: 0])
         let path = workspace["closed/daemon.sock"]
-        let app = try Self.startWithoutRights(name, arguments(of: name, path), in: workspace)
+        let app = try Program.withoutRights(name, arguments(of: name, path), named: "app", in: workspace)
         #expect(try await says(app, [path, "EACCES"]), "\(app.errors)")
-    }
-
-    /// Nothing is closed to root, unless it has given that up.
-    private static func startWithoutRights(
-        _ name: String, _ arguments: [String], in workspace: Workspace
-    ) throws -> Program {
-        guard geteuid() == 0 else { return try Program(name, arguments, named: "app", in: workspace) }
-        let executable = URL(fileURLWithPath: name, relativeTo: Program.directory).path
-        let rights = "-dac_override,-dac_read_search"
-        return try Program(
-            "/usr/bin/setpriv", ["--bounding-set=\(rights)", "--inh-caps=\(rights)", executable] + arguments,
-            named: "app", in: workspace)
-    }
-
-    @Sendable private static func canLackRights() async throws -> Bool {
-        guard geteuid() == 0 else { return true }
-        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") else { return false }
-        let workspace = Workspace()
-        try workspace.write("closed", "", mode: 0)
-        let reading = try startWithoutRights("tandem", ["keys", "show", workspace["closed"]], in: workspace)
-        return try await reading.ending().errors.contains("EACCES")
     }
 
     @Test func `apply names the file that is no configuration, and keeps the rejection's name`() async throws {

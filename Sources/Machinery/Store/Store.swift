@@ -71,6 +71,7 @@ package final class Store: Sendable {
         case .createIfMissing: try StoreFile.createIfMissing(path: path, fileSystem: fileSystem)
         case .mustExist: guard access(path, F_OK) == 0 else { throw .missing(path: path) }
         }
+        try StoreAccess.check(path: path)
         return try Connection.checked(path: path, fileSystem: fileSystem)
     }
 
@@ -172,7 +173,7 @@ enum StoreFile {
         try check(result, path, "synchronising")
     }
 
-    private static func directory(of path: String) -> String {
+    static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

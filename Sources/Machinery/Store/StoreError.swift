@@ -21,6 +21,8 @@ package enum StoreError: Error, Sendable, Equatable {
     case inUse(path: String)
     /// No space left for this commit; nothing of it was written. Later commits may succeed.
     case full(path: String)
+    /// This process's user may not use the file, its log or its directory.
+    case noAccess(path: String, fault: String, remedy: String)
     /// The file could not be opened: the operating system's reason.
     case unavailable(path: String, detail: String)
     /// Writing or synchronising failed once, so nothing that follows can be trusted to be durable.
@@ -53,6 +55,7 @@ extension StoreError: CustomStringConvertible {
                 + "they are: put back the log that belongs to it, or restore the directory from a backup"
         case .inUse(let path): "store \(path) is in use by another process; stop that one first"
         case .full(let path): "no space left for store \(path); free some space and try again"
+        case .noAccess(let path, let fault, let remedy): "\(path) cannot be used: \(fault); \(remedy)"
         case .unavailable(let path, let detail): "store \(path) cannot be opened: \(detail)"
         case .poisoned(let path, let cause):
             "store \(path) failed and accepts nothing more (\(cause)); check the disk and restart"

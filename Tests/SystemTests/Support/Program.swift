@@ -38,6 +38,28 @@ final class Program: Sendable {
                 errors: try workspace.write("\(name).err", "")))
     }
 
+    /// Starts one to which files are closed by their modes: nothing is to root, unless it has given that up.
+    static func withoutRights(
+        _ executable: String, _ arguments: [String], named name: String, in workspace: Workspace
+    ) throws -> Program {
+        guard geteuid() == 0 else { return try Program(executable, arguments, named: name, in: workspace) }
+        let path = URL(fileURLWithPath: executable, relativeTo: directory).path
+        let rights = "-dac_override,-dac_read_search"
+        return try Program(
+            "/usr/bin/setpriv", ["--bounding-set=\(rights)", "--inh-caps=\(rights)", path] + arguments, named: name,
+            in: workspace)
+    }
+
+    /// Whether ``withoutRights(_:_:named:in:)`` can do so here.
+    @Sendable static func canLackRights() async throws -> Bool {
+        guard geteuid() == 0 else { return true }
+        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv") else { return false }
+        let workspace = Workspace()
+        try workspace.write("closed", "", mode: 0)
+        let reading = try withoutRights("tandem", ["keys", "show", workspace["closed"]], named: "keys", in: workspace)
+        return try await reading.ending().errors.contains("EACCES")
+    }
+
     /// Where the build put this test bundle and the executables.
     static let directory: URL = {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
