@@ -10,6 +10,8 @@ package struct HealthProblem: Hashable, Sendable {
     package enum Word: String, Sendable, CaseIterable {
         /// A paired device has no link.
         case unlinked
+        /// Two daemons use the key of one device, this one or a paired one.
+        case sharedKey = "shared-key"
         /// An outbound queue is nearly full.
         case backlog
         /// An item waits until the other device has space for it.

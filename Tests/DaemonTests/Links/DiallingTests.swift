@@ -76,6 +76,30 @@ import Testing
         #expect(dialer.status == .linked)
     }
 
+    @Test func `SES-91: two devices with one key take the link from each other ever more seldom`() throws {
+        let (primary, secondary) = try network.pairedDevices()
+        let copy = try LinkedDevice("panel", key: secondary.key, on: network.scheduler)
+        let pairing = try #require(secondary.registry.pairings.first).pairing
+        try copy.remember(pairing, .secondary, peer: primary)
+        let dialers = [try network.dialer(of: secondary), try network.dialer(of: copy, seed: 2)]
+        for dialer in dialers { dialer.start() }
+        network.scheduler.advance(by: .seconds(120))
+        #expect((8...40).contains(primary.ready.count), "\(primary.ready.count) links")
+        #expect(dialers.allSatisfy { $0.isContested })
+        dialers[1].stop()
+        network.scheduler.advance(by: .seconds(91))
+        #expect(dialers[0].status == .linked && !dialers[0].isContested)
+    }
+
+    @Test func `SES-91: a link that was replaced once is back at once`() throws {
+        let (primary, secondary, dialer) = try network.linkedDevices()
+        network.scheduler.advance(by: .seconds(1))
+        primary.link?.end(.replaced)
+        network.scheduler.advance(by: .milliseconds(201))
+        #expect(secondary.closed == [.endedByPeer(.replaced)])
+        #expect(dialer.status == .linked && primary.ready.count == 2 && !dialer.isContested)
+    }
+
     @Test func aStoppedDialerDialsNoMore() throws {
         let (_, secondary) = try network.pairedDevices()
         network.isDown = true

@@ -43,7 +43,7 @@ package final class LinkDialer {
     private let context: LinkContext
     private let source: StreamSource
     private let random: () -> UInt64
-    private var backoff = Backoff()
+    private var pace: DialPace
     private var timer: TimerToken?
     private var cancelConnect: StreamSource.Cancel?
     private var connection: DialledConnection?
@@ -61,7 +61,11 @@ package final class LinkDialer {
         self.source = source
         self.random = random
         self.record = record
+        pace = DialPace(at: context.scheduler.now)
     }
+
+    /// Whether another daemon with this device's key takes the link from it again and again (SES-91).
+    package var isContested: Bool { pace.isContested(at: context.scheduler.now) }
 
     /// Dials at once. Nothing if it runs already.
     package func start() {
@@ -73,7 +77,7 @@ package final class LinkDialer {
     package func hurry() {
         guard case .waiting = status else { return }
         if let timer { context.scheduler.cancel(timer) }
-        backoff.reset()
+        pace.hurry()
         connect()
     }
 
@@ -96,7 +100,7 @@ package final class LinkDialer {
             self?.cancelConnect = nil
             switch outcome {
             case .success(let stream): self?.open(record, over: stream)
-            case .failure(let error): self?.retry(after: .unreachable("\(error)"))
+            case .failure(let error): self?.failed(.unreachable("\(error)"))
             }
         }
     }
@@ -108,7 +112,7 @@ package final class LinkDialer {
             }
             self.connection = connection
             connection.start()
-        } catch { retry(after: .ended(.notSecured(error))) }
+        } catch { failed(.ended(.notSecured(error))) }
     }
 
     private func opened(_ outcome: Result<Link, LinkCloseReason>) {
@@ -116,18 +120,40 @@ package final class LinkDialer {
         switch outcome {
         case .success(let link):
             status = .linked
-            backoff.reset()
+            pace.linked(at: context.scheduler.now)
             link.whenClosed = { [weak self] reason in
                 guard let self, status == .linked else { return }
-                retry(after: .ended(reason))
+                ended(reason)
             }
-        case .failure(let reason): retry(after: .ended(reason))
+        case .failure(let reason): failed(.ended(reason))
         }
     }
 
-    private func retry(after failure: Failure) {
+    private func failed(_ failure: Failure) {
+        let (wait, isNews) = pace.failed("\(failure)", at: context.scheduler.now, random: random())
+        if isNews {
+            report(
+                "cannot link to the primary, dialling goes on", .outside("address", "\(address)"),
+                .outside("reason", "\(failure)"))
+        }
+        retry(in: wait, after: failure)
+    }
+
+    private func ended(_ reason: LinkCloseReason) {
+        let isReplaced = reason == .endedByPeer(.replaced)
+        let (wait, isContested) = pace.ended(
+            isReplaced: isReplaced, at: context.scheduler.now, random: random())
+        if isContested { report("another daemon uses this device's key; is a copy of its state directory running?") }
+        retry(in: wait, after: .ended(reason))
+    }
+
+    private func report(_ message: StaticString, _ fields: LogField...) {
+        let subject: [LogField] = [.text("pairing", "\(pairing)"), .outside("peer", record()?.name ?? "-")]
+        context.log(LogEvent(.warning, message, fields: subject + fields))
+    }
+
+    private func retry(in wait: Duration, after failure: Failure) {
         lastFailure = failure
-        let wait = backoff.next(random: random())
         status = .waiting(context.scheduler.now + wait)
         context.log(
             LogEvent(

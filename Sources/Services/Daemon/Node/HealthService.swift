@@ -64,6 +64,9 @@ final class HealthService {
     private var problems: Set<HealthProblem> {
         var problems: Set<HealthProblem> = []
         for record in pairings.all where record.state == .active {
+            if links.sharedKey(in: record.pairing) != nil {
+                problems.insert(HealthProblem(.sharedKey, pairing: record.pairing))
+            }
             guard let link = links[record.pairing] else {
                 problems.insert(HealthProblem(.unlinked, pairing: record.pairing))
                 continue
@@ -120,6 +123,13 @@ final class HealthService {
         return "the last change could not be stored: \(failure)"
     }
 
+    private func sharedKeyText(_ record: PairingRecord?, _ name: String) -> String {
+        let isOwn = record.flatMap { links.sharedKey(in: $0.pairing) } == .own
+        let device = isOwn ? "this device" : name
+        return "two daemons use the key of \(device) and take the link \(isOwn ? "to \(name) " : "")from each other: "
+            + "find the one that runs with a copy of its state directory and stop it"
+    }
+
     private func text(of problem: HealthProblem) -> String {
         let record = problem.pairing.flatMap { pairings[$0] }
         let name = record?.name ?? "a device"
@@ -132,6 +142,7 @@ final class HealthService {
                 return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
             }
             return EndedPairing.advice("\(record.pairing)", with: name, milliseconds: said.saturatingMilliseconds)
+        case .sharedKey: return sharedKeyText(record, name)
         case .backlog: return "a queue for \(name) is nearly full"
         case .noSpace: return "\(name) has no space for an item, which waits for it; 'tandem status' names the queue"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"

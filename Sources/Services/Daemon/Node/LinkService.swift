@@ -27,6 +27,8 @@ final class LinkService {
     private var dialers: [UniqueIdentifier: (dialer: LinkDialer, address: SocketAddress)] = [:]
     /// The run of the peer's daemon (SES-2) that had the pairing's last link.
     private var peerRuns: [UniqueIdentifier: UniqueIdentifier] = [:]
+    /// The runs of each peer's daemon, as evidence that there are two of them (PAR-24).
+    private var copies: [UniqueIdentifier: PeerCopies] = [:]
     private var joins: [ObjectIdentifier: JoinClient] = [:]
     /// Of each primary that is being joined by trust, what ends the wait before the next attempt.
     private var trustJoins: [KeyIdentifier: Expectation<Void>] = [:]
@@ -107,6 +109,17 @@ final class LinkService {
         return dialers[record.pairing]?.dialer.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
     }
 
+    /// The end of a pairing's links that two daemons stand for, because they have its key (PAR-24).
+    enum SharedKey {
+        case own, peer
+    }
+
+    /// The device whose key two daemons use; nil if nothing shows that.
+    func sharedKey(in pairing: UniqueIdentifier) -> SharedKey? {
+        if dialers[pairing]?.dialer.isContested == true { return .own }
+        return copies[pairing]?.areSeen(at: context.scheduler.now) == true ? .peer : nil
+    }
+
     /// Ends the link; a dialler connects again.
     func restart(_ pairing: UniqueIdentifier) { context.links.end(pairing, .replaced) }
 
@@ -114,6 +127,7 @@ final class LinkService {
     func forget(_ pairing: UniqueIdentifier) {
         dialers.removeValue(forKey: pairing)?.dialer.stop()
         peerRuns[pairing] = nil
+        copies[pairing] = nil
         lastErrors[pairing] = nil
         endedThere[pairing] = nil
         lowered[pairing] = nil
@@ -224,6 +238,7 @@ extension LinkService: LinkHost {
     package func linkDidBecomeReady(_ link: Link) {
         hasBeenLinked = true
         endedThere[link.pairing] = nil
+        noteRun(of: link)
         whenChanged(link.pairing)
         let endpoint = LinkEndpoint(link, queue: context.queue, number: relay.nextNumber())
         let port = relay.linkUp(
@@ -236,6 +251,15 @@ extension LinkService: LinkHost {
             readsTrials: link.agreement.capabilities.contains(.trial),
             carries: link.agreement.capabilities.contains(.chain),
             settings: RemoteSettings.Scope(link.agreement.capabilities))
+    }
+
+    private func noteRun(of link: Link) {
+        let now = context.scheduler.now
+        guard copies[link.pairing, default: PeerCopies()].linked(link.peer.instance, at: now) else { return }
+        context.log(
+            LogEvent(
+                .warning, "two daemons use the key of one device; is a copy of its state directory running?",
+                .text("pairing", "\(link.pairing)"), .outside("peer", link.peer.name)))
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {

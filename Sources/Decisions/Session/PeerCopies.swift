@@ -1,0 +1,44 @@
+// Evidence that two daemons run with the key of one paired device, which a copy of its state directory makes. The hello
+// of a link names the run of the peer's daemon (SES-2). A device that restarts has a new run each time, and one that
+// lost its network has the same. Only with two daemons does a run come back after another one has had a link.
+
+package import TandemBase
+
+/// The last runs of one paired device's daemon.
+package struct PeerCopies: Sendable {
+    /// Events that show two daemons: returns of earlier runs, or links of one dialler that were replaced (LIM-144). A
+    /// single one may be a link that was made just before a restart, or a new epoch.
+    package static var threshold: Int { 3 }
+    /// The time for which an event counts (LIM-144): twice the longest wait between two attempts (SES-19), so that two
+    /// daemons which both wait that long are still seen.
+    package static var memory: Duration { .seconds(60) }
+    /// Earlier runs that are known again: a few copies.
+    private static let keptRuns = 4
+
+    private var run: UniqueIdentifier?
+    /// The oldest first.
+    private var earlierRuns: [UniqueIdentifier] = []
+    private var returns = 0
+    private var lastReturn: MonotonicTime?
+
+    package init() {}
+
+    /// A link of this run is ready.
+    /// - Returns: whether it is the one that shows two daemons; those after it show nothing new.
+    package mutating func linked(_ run: UniqueIdentifier, at now: MonotonicTime) -> Bool {
+        guard run != self.run else { return false }
+        let isReturn = earlierRuns.contains(run)
+        earlierRuns.removeAll { $0 == run }
+        if let last = self.run { earlierRuns = Array((earlierRuns + [last]).suffix(Self.keptRuns)) }
+        self.run = run
+        guard isReturn else { return false }
+        returns = isSeries(at: now) ? returns + 1 : 1
+        lastReturn = now
+        return returns == Self.threshold
+    }
+
+    /// Whether two daemons use the peer's key now.
+    package func areSeen(at now: MonotonicTime) -> Bool { returns >= Self.threshold && isSeries(at: now) }
+
+    private func isSeries(at now: MonotonicTime) -> Bool { lastReturn.map { now.since($0) < Self.memory } ?? false }
+}

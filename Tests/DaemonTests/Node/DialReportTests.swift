@@ -1,0 +1,100 @@
+// Reports about dialling for operators: a primary that cannot be reached (CTL-71), and two daemons with one
+// key (PAR-24).
+
+import Glibc
+import TandemBase
+import TandemDaemon
+import TandemPropertyList
+import TandemReactor
+import TandemTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct DialReportTests {
+    private static let cannotLink = "cannot link to the primary, dialling goes on"
+    private let nodes: TwoNodes
+
+    init() throws { nodes = try TwoNodes() }
+
+    private func row() throws -> PropertyListDictionary {
+        try #require(try nodes.rows("pairings", of: nodes.secondary).first)
+    }
+
+    private func problems(of node: Node) -> [String] {
+        nodes.ask(node, "health").body.rows("problems").compactMap { $0["name"]?.stringValue }
+    }
+
+    /// The lines of warnings with this message.
+    private func warnings(_ message: String) -> [String] {
+        nodes.notes.filter { $0.level == .warning && "\($0.message)" == message }.map { "\($0)" }
+    }
+
+    /// Lets so many seconds pass, or fewer if the condition holds before, and the disks follow.
+    private func pass(_ seconds: Int, until condition: () -> Bool = { false }) {
+        for _ in 0..<seconds where !condition() {
+            nodes.clock.advance(by: .seconds(1))
+            nodes.run(until: { true })
+        }
+    }
+
+    @Test func `CTL-71: a primary that is away is one warning with its address and the reason, until it was linked`()
+        throws
+    {
+        try nodes.pair()
+        nodes.network.takeDown()
+        nodes.clock.advance(by: .seconds(9))
+        #expect(warnings(Self.cannotLink).isEmpty)
+        nodes.clock.advance(by: .seconds(600))
+        let lines = warnings(Self.cannotLink)
+        #expect(lines.count == 1, "\(lines)")
+        let line = try #require(lines.first)
+        #expect(line.contains("peer=\"the primary\"") && line.contains("link.sock"), "\(line)")
+        #expect(line.contains("reason=\"no answer from"), "\(line)")
+        nodes.network.isDown = false
+        nodes.waitForLink()
+        nodes.network.takeDown()
+        nodes.clock.advance(by: .seconds(60))
+        #expect(warnings(Self.cannotLink).count == 2)
+    }
+
+    @Test func `CTL-71, SES-18: a primary that is restarted within seconds is no warning`() throws {
+        try nodes.pair()
+        nodes.network.isDown = true
+        nodes.stop(.primary)
+        nodes.clock.advance(by: .seconds(4))
+        nodes.network.isDown = false
+        try nodes.start(.primary)
+        nodes.waitForLink()
+        #expect(warnings(Self.cannotLink).isEmpty)
+    }
+
+    @Test func `PAR-24: two daemons with one key take the link from each other ever more seldom, and are reported`()
+        throws
+    {
+        let (own, peers) = (
+            "another daemon uses this device's key; is a copy of its state directory running?",
+            "two daemons use the key of one device; is a copy of its state directory running?"
+        )
+        try nodes.pair()
+        nodes.stop(.secondary)
+        let copy = nodes.directory.path("copied-state")
+        let pipe = try #require(popen("cp -a '\(nodes.directory.path("secondary-state"))' '\(copy)'", "r"))
+        #expect(pclose(pipe) == 0)
+        nodes.states[.other] = copy
+        try nodes.start(.secondary)
+        nodes.waitForLink()
+        try nodes.startOther(as: .secondary)
+        nodes.run(until: { problems(of: nodes.primary).contains("shared-key") })
+        nodes.run(until: { problems(of: nodes.secondary).contains("shared-key") })
+        pass(60)
+        let links = nodes.lines("link ready").count
+        pass(60)
+        #expect(nodes.lines("link ready").count - links <= 20, "each link is two lines")
+        #expect(warnings(peers).count == 1 && warnings(own).count == 2)
+        #expect(problems(of: nodes.primary).contains("shared-key"))
+        nodes.stop(.other)
+        let areWell = { problems(of: nodes.primary).isEmpty && problems(of: nodes.secondary).isEmpty }
+        pass(110, until: areWell)
+        #expect(areWell())
+        #expect(try row()["level"] == "linked")
+    }
+}
