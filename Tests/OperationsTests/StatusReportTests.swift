@@ -125,4 +125,21 @@ import Testing
         let text = "'hub' said 5 s ago that it has no such pairing; 'tandem unpair 0102' ends it here, too"
         #expect(table?.advice == [text])
     }
+
+    @Test("CTL-10: the table of pairings says that a new address makes no link, once an attempt there has failed")
+    func move() {
+        func advice(_ failure: PropertyListValue?) -> [String]? {
+            var pairing: PropertyListDictionary = [
+                "name": "hub", "pairing": .data([1, 2]), "level": "linked", "dials": "10.0.0.2:4747",
+            ]
+            pairing["dialError"] = failure
+            return StatusReport(Fact(["pairings": [.dictionary(pairing)]])).tables.first { $0.title == "pairings" }?
+                .advice
+        }
+        #expect(advice(nil) == [])
+        let text =
+            "'hub' is linked at its former address only, and not at 10.0.0.2:4747: no answer; "
+            + "'tandem address 0102 ADDRESS' changes the address"
+        #expect(advice("no answer") == [text])
+    }
 }

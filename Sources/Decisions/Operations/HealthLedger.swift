@@ -10,6 +10,8 @@ package struct HealthProblem: Hashable, Sendable {
     package enum Word: String, Sendable, CaseIterable {
         /// A paired device has no link.
         case unlinked
+        /// A paired device is linked at its former address only.
+        case address
         /// Two daemons use the key of one device, this one or a paired one.
         case sharedKey = "shared-key"
         /// An outbound queue is nearly full.

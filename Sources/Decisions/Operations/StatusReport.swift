@@ -44,7 +44,7 @@ package struct StatusReport {
             "reason", .span("since"), "waiting", .init("active") { Self.mark($0.body["active"]) }, "address", "pairing",
         ]
         var table = Table("pairings", columns, of: facts.list("pairings"))
-        (endedAdvice + switchAdvice).forEach { table.advise($0) }
+        (endedAdvice + moveAdvice + switchAdvice).forEach { table.advise($0) }
         return table
     }
 
@@ -53,6 +53,15 @@ package struct StatusReport {
             pairing.body["endedThere"]?.integerValue.map {
                 EndedPairing.advice(pairing.text("pairing"), with: pairing.text("name"), milliseconds: $0)
             }
+        }
+    }
+
+    private var moveAdvice: [String] {
+        facts.list("pairings").compactMap { pairing in
+            guard pairing.body["dials"] != nil, pairing.body["dialError"] != nil else { return nil }
+            return MovedPrimary.advice(
+                pairing.text("pairing"), with: pairing.text("name"), at: pairing.text("dials"),
+                failure: pairing.text("dialError"))
         }
     }
 
@@ -154,6 +163,17 @@ package enum EndedPairing {
     package static func advice(_ pairing: String, with name: String, milliseconds: Int64) -> String {
         "'\(name)' said \(Fact.span(milliseconds: milliseconds)) ago that it has no such pairing; "
             + "'tandem unpair \(pairing)' ends it here, too"
+    }
+}
+
+/// Advice about a primary that is linked at its former address, and not at the one that the operator has given.
+package enum MovedPrimary {
+    /// - Parameters:
+    ///   - address: the one that is dialled.
+    ///   - failure: why the last attempt there made no link.
+    package static func advice(_ pairing: String, with name: String, at address: String, failure: String) -> String {
+        "'\(name)' is linked at its former address only, and not at \(address): \(failure); "
+            + "'tandem address \(pairing) ADDRESS' changes the address"
     }
 }
 

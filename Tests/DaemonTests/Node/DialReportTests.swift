@@ -1,5 +1,5 @@
-// Reports about dialling for operators: a primary that cannot be reached (CTL-71), and two daemons with one
-// key (PAR-24).
+// Reports about dialling for operators: a primary that cannot be reached (CTL-71), one that is not at its new address
+// (PAR-19), and two daemons with one key (PAR-24).
 
 import Glibc
 import TandemBase
@@ -7,6 +7,7 @@ import TandemDaemon
 import TandemPropertyList
 import TandemReactor
 import TandemTestSupport
+import TandemTransport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct DialReportTests {
@@ -65,6 +66,36 @@ import Testing
         try nodes.start(.primary)
         nodes.waitForLink()
         #expect(warnings(Self.cannotLink).isEmpty)
+    }
+
+    @Test func `PAR-19, CTL-10, CTL-12: a new address that does not answer shows beside the link that there still is`()
+        throws
+    {
+        try nodes.pair()
+        let former = SocketAddress.unix(path: nodes.directory.path("link.sock")).description
+        let wrong = SocketAddress.unix(path: nodes.directory.path("nowhere.sock")).description
+        #expect(try row()["dials"] == nil)
+        let answer = nodes.ask(nodes.secondary, "address", ["who": "the primary", "address": .string(wrong)])
+        #expect(answer.body["former"] == .string(former), "\(answer)")
+        let change = try #require(nodes.lines("primary is dialled at another address").first)
+        #expect(change.contains("former=\(former)") && change.contains(" address=\(wrong)"), "\(change)")
+        nodes.clock.advance(by: .seconds(1))
+        let moving = try row()
+        #expect(moving["level"] == "linked" && moving["dials"] == .string(wrong), "\(moving)")
+        #expect(moving["dialError"]?.stringValue?.contains("no answer") == true, "\(moving)")
+        let problem = try #require(nodes.ask(nodes.secondary, "health").body.rows("problems").first)
+        #expect(problem["name"] == "address" && problem["pairing"] == moving["pairing"])
+        let text = try #require(problem["text"]?.stringValue)
+        #expect(text.contains(wrong) && text.contains("no answer") && text.contains("tandem address"), "\(text)")
+        nodes.clock.advance(by: .seconds(60))
+        #expect(warnings(Self.cannotLink).count == 1)
+        let back = nodes.ask(nodes.secondary, "address", ["who": "the primary", "address": .string(former)])
+        #expect(back.body["former"] == .string(wrong))
+        nodes.run(until: {
+            guard let found = try? row() else { return false }
+            return found["dials"] == nil && found["level"] == "linked"
+        })
+        #expect(problems(of: nodes.secondary).isEmpty)
     }
 
     @Test func `PAR-24: two daemons with one key take the link from each other ever more seldom, and are reported`()

@@ -159,7 +159,8 @@ extension Subcommand {
         operands: [.required("PAIRING|NAME"), .required("ADDRESS")], options: [.device],
         notes: """
             The pairing stays, with all that waits in it. The daemon dials the new address at once; an existing link stays up
-            until the new one replaces it. Joining again with a link from the new address does the same.
+            until the new one replaces it. 'tandem health' says why none comes from the new address. Joining again with a
+            link from there does the same.
             """,
         examples: ["address hub hub.example:4747", "address --device ./kiosk.sock hub unix:/run/hub/link.sock"]
     ) { arguments, console in

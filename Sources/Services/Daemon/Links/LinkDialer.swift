@@ -64,6 +64,14 @@ package final class LinkDialer {
         pace = DialPace(at: context.scheduler.now)
     }
 
+    /// Whether it has no link of its own and dials for one.
+    package var isTrying: Bool {
+        switch status {
+        case .connecting, .waiting: true
+        case .idle, .linked: false
+        }
+    }
+
     /// Whether another daemon with this device's key takes the link from it again and again (SES-91).
     package var isContested: Bool { pace.isContested(at: context.scheduler.now) }
 

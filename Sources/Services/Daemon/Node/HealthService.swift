@@ -67,6 +67,9 @@ final class HealthService {
             if links.sharedKey(in: record.pairing) != nil {
                 problems.insert(HealthProblem(.sharedKey, pairing: record.pairing))
             }
+            if links.move(of: record.pairing)?.failure != nil {
+                problems.insert(HealthProblem(.address, pairing: record.pairing))
+            }
             guard let link = links[record.pairing] else {
                 problems.insert(HealthProblem(.unlinked, pairing: record.pairing))
                 continue
@@ -142,6 +145,11 @@ final class HealthService {
                 return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
             }
             return EndedPairing.advice("\(record.pairing)", with: name, milliseconds: said.saturatingMilliseconds)
+        case .address:
+            guard let record, let move = links.move(of: record.pairing), let failure = move.failure else {
+                return "\(name) was not linked at its new address for a while"
+            }
+            return MovedPrimary.advice("\(record.pairing)", with: name, at: "\(move.address)", failure: "\(failure)")
         case .sharedKey: return sharedKeyText(record, name)
         case .backlog: return "a queue for \(name) is nearly full"
         case .noSpace: return "\(name) has no space for an item, which waits for it; 'tandem status' names the queue"

@@ -109,6 +109,13 @@ final class LinkService {
         return dialers[record.pairing]?.dialer.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
     }
 
+    /// The address at which the primary of a linked pairing is dialled now, because the link is still one of its former
+    /// address (PAR-19), and why the last attempt made no link; nil if the link is at the address in force.
+    func move(of pairing: UniqueIdentifier) -> (address: SocketAddress, failure: LinkDialer.Failure?)? {
+        guard context.links[pairing] != nil, let known = dialers[pairing], known.dialer.isTrying else { return nil }
+        return (known.address, known.dialer.lastFailure)
+    }
+
     /// The end of a pairing's links that two daemons stand for, because they have its key (PAR-24).
     enum SharedKey {
         case own, peer
@@ -150,7 +157,14 @@ final class LinkService {
         guard record.role == .secondary, !isStopping, let address = record.address.flatMap({ try? SocketAddress($0) }),
             dialers[record.pairing]?.address != address
         else { return }
-        dialers[record.pairing]?.dialer.stop()
+        if let former = dialers[record.pairing] {
+            former.dialer.stop()
+            context.log(
+                LogEvent(
+                    .info, "primary is dialled at another address", .text("pairing", "\(record.pairing)"),
+                    .outside("peer", record.name), .outside("former", "\(former.address)"),
+                    .outside("address", "\(address)")))
+        }
         let dialer = LinkDialer(
             pairing: record.pairing, at: address, context: context, source: network.dialling, random: random,
             record: { [pairings] in pairings[record.pairing] })

@@ -167,6 +167,10 @@ extension PairingRecord {
         body["endedThere"] = node.links.endedThere(pairing).map { .integer($0.saturatingMilliseconds) }
         body["skew"] = link?.clockSkew.map { .integer($0.saturatingMilliseconds) }
         body["address"] = (link?.peerAddress.description ?? address).map { .string($0) }
+        if let move = node.links.move(of: pairing) {
+            body["dials"] = .string(move.address.description)
+            body["dialError"] = move.failure.map { .string("\($0)".cutForAnswer(to: 256)) }
+        }
         return body
     }
 }
