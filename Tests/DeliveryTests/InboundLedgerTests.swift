@@ -122,6 +122,22 @@ import Testing
         #expect(ledger.deadLetters.isEmpty)
     }
 
+    @Test("SES-87, CTL-16: a file that arrived has the size of the file, also when its record is read back")
+    func sizeOfAFile() throws {
+        let file = FileDescription(name: "a", size: 200_000_000)
+        let body = try Body.bytes(FileManifest(file, digest: [UInt8](repeating: 7, count: 32)).dictionary)
+        let item = ReceivedItem(queue: try queueKey(.file), id: identifier(1), payload: body)
+        var ledger = try inbound(channel: .file)
+        let changes = ledger.arrived(item, as: 1, at: reading(0)).changes
+        let sizes = try changes.compactMap { change -> Int? in
+            guard case .put(let key, let value) = change, key.table == .inboundItem,
+                case .inboundItem(let record, _) = try DeliveryValue(key, bytes: value.bytes)
+            else { return nil }
+            return record.contentSize
+        }
+        #expect(sizes == [200_000_000])
+    }
+
     @Test func aHandlerThatTakesItsProcessDownIsCounted() throws {
         var disk = Disk<InboundEffect>()
         var limits = DeliveryLimits()

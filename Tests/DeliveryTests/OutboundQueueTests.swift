@@ -96,6 +96,25 @@ import Testing
         }
     }
 
+    @Test("SES-87: an item of the channel file has the size of its file, also when it is stored there and read back")
+    func sizeOfAFile() throws {
+        let file = FileDescription(name: "a", size: 200_000_000)
+        let body = try Body.bytes(FileManifest(file, digest: [UInt8](repeating: 7, count: 32)).dictionary)
+        for (channel, size) in [(Channel.file, 200_000_000), (.userInfo, body.count)] {
+            var queue = try outbound(channel: channel)
+            _ = try queue.enqueue(OutboundItem(id: identifier(1), payload: body), at: reading(0))
+            _ = queue.linkOpened(received: 0, at: reading(0))
+            _ = queue.stored(through: 1, at: reading(0))
+            let known = queue.record(of: identifier(1))
+            let record = try #require(known)
+            #expect(record.phase == .stored(sequence: 1) && record.contentSize == size && record.size == body.count)
+            let place = DeliveryRowKey(.outboundRecord, try queueKey(channel), record.ordinal)
+            let read = try DeliveryValue(place, bytes: DeliveryValue.outboundRecord(record).bytes)
+            guard case .outboundRecord(let again) = read else { throw Unexpected("a row of another table") }
+            #expect(again.contentSize == size)
+        }
+    }
+
     @Test func theSameIdentifierIsTheSameItem() throws {
         var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))

@@ -69,6 +69,8 @@ package struct InboundRecord: Sendable, Equatable {
     package let revision: UInt64?
     /// When its sender accepted it, in the ledger's time, which may be before the ledger began; nil if it named no age.
     package let acceptedAt: Int64?
+    /// Bytes of the file that its body describes; nil for an item of another channel.
+    private let fileSize: Int64?
     /// Times it was delivered to the handler.
     package internal(set) var attempts = 0
     package internal(set) var phase = InboundPhase.waiting
@@ -85,6 +87,7 @@ package struct InboundRecord: Sendable, Equatable {
         topic = item.topic
         revision = item.revision
         acceptedAt = item.age.map { QueueClock.sum(now, -max(.zero, $0).saturatingMilliseconds) }
+        fileSize = FileManifest.fileSize(in: item.payload, on: item.queue.channel)
         placeBody(on: item.queue.channel)
     }
 
@@ -99,6 +102,7 @@ package struct InboundRecord: Sendable, Equatable {
         topic = nil
         revision = nil
         acceptedAt = nil
+        fileSize = nil
         phase = .finished(.withdrawn(reason))
     }
 
@@ -109,6 +113,9 @@ package struct InboundRecord: Sendable, Equatable {
             remaining: remaining(at: now), age: acceptedAt.map { .milliseconds(max(0, now - $0)) }, topic: topic,
             revision: revision)
     }
+
+    /// Bytes of the item's content, for people (SES-87): a file's own, although its body is only the manifest.
+    package var contentSize: Int { fileSize.map { Int(clamping: $0) } ?? size }
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
@@ -147,6 +154,7 @@ extension InboundRecord {
         case .handing: record.add(.handing, if: true)
         case .finished(let outcome): record.add(outcome)
         }
+        record.add(.fileSize, fileSize)
         record.add(.body, body)
         return record.bytes
     }
@@ -166,6 +174,7 @@ extension InboundRecord {
         } else if let outcome = try fields.outcome() {
             phase = .finished(outcome)
         }
+        fileSize = try fields.fileSize()
         guard id != nil || phase != .waiting && phase != .handing else { throw .missing(fields.table, .id) }
     }
 }

@@ -125,9 +125,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             withdraw(older.ordinal, .superseded, &transition)
         }
         var record = OutboundRecord(
-            ordinal: journal.takeOrdinal(), item, acceptedAt: now(reading),
+            ordinal: journal.takeOrdinal(), item, on: key.channel, acceptedAt: now(reading),
             expiresAt: key.channel.expiry(of: item.lifetime, from: now(reading)))
-        record.placeBody(on: key.channel)
         if let kind = item.kind {
             untag(kind, &transition)
             record.isCurrent = true

@@ -89,6 +89,7 @@ package struct OutboundRecord: Sendable, Equatable {
         var kind: String?
         var after: UniqueIdentifier?
         var refusal: ItemRefusal?
+        var fileSize: Int64?
     }
 
     private enum RareBox: Sendable, Equatable {
@@ -128,13 +129,17 @@ package struct OutboundRecord: Sendable, Equatable {
         set { rare.refusal = newValue }
     }
 
-    init(ordinal: UInt64, _ item: OutboundItem, acceptedAt: Int64, expiresAt: Int64) {
+    /// Bytes of the item's content, for people (SES-87): a file's own, although its body is only the manifest.
+    package var contentSize: Int { rare.fileSize.map { Int(clamping: $0) } ?? size }
+
+    init(ordinal: UInt64, _ item: OutboundItem, on channel: Channel, acceptedAt: Int64, expiresAt: Int64) {
         self.init(
             ordinal: ordinal, id: item.id, size: item.payload.count,
             acceptedAt: acceptedAt, expiresAt: expiresAt)
         rare = RareFields(
             supersedeKey: item.supersedeKey, topic: item.topic, revision: item.revision, kind: item.kind,
-            after: item.after)
+            after: item.after, fileSize: FileManifest.fileSize(in: item.payload, on: channel))
+        placeBody(on: channel)
     }
 
     init(ordinal: UInt64, id: UniqueIdentifier, size: Int, acceptedAt: Int64, expiresAt: Int64) {
@@ -242,6 +247,7 @@ extension OutboundRecord {
         case .finished(let outcome): record.add(outcome)
         }
         record.add(.refusal, refusal?.name)
+        record.add(.fileSize, rare.fileSize)
         record.add(.body, body)
         return record.bytes
     }
@@ -266,6 +272,7 @@ extension OutboundRecord {
         phase = try Self.phase(in: &fields)
         let name = try fields.text(.refusal)
         rare.refusal = failure.map { ItemRefusal(code: $0, name: name) }
+        rare.fileSize = try fields.fileSize()
         self.rare = rare
     }
 

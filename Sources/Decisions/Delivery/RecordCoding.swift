@@ -12,7 +12,7 @@ enum RecordField: UInt8, CaseIterable {
     // 17 was the precedence of an item.
     case id = 16, sequence = 18, size = 19, accepted = 20, expires = 21, attempts = 22, supersedes = 23, topic = 24
     case revision = 25, kind = 26, current = 27, after = 28, failure = 29, acknowledged = 30, withdrawal = 31
-    case handing = 32, sent = 33, stored = 34, outcome = 35, code = 36, refusal = 37
+    case handing = 32, sent = 33, stored = 34, outcome = 35, code = 36, refusal = 37, fileSize = 38
     case used = 48, start = 49
     case digest = 64, body = 65
 
@@ -36,7 +36,8 @@ enum RecordField: UInt8, CaseIterable {
         case .id, .after: .identifier
         case .supersedes, .topic, .kind, .withdrawal, .outcome, .refusal, .digest, .body: .counted
         case .epoch, .nextOrdinal, .nextSequence, .watermark, .storedThrough, .contextEpoch, .clock, .wall,
-            .sequence, .size, .accepted, .expires, .attempts, .revision, .failure, .sent, .stored, .code, .used, .start:
+            .sequence, .size, .accepted, .expires, .attempts, .revision, .failure, .sent, .stored, .code, .fileSize,
+            .used, .start:
             .number
         }
     }
@@ -170,6 +171,11 @@ struct RecordReader {
         }
         guard let usual else { throw .missing(table, field) }
         return usual
+    }
+
+    /// The size of an item's file; nil for another item, and for one that an earlier version wrote.
+    mutating func fileSize() throws(DeliveryRecordError) -> Int64? {
+        try optionalNumber(.fileSize, from: 0).map { Int64($0) }
     }
 
     mutating func time(_ field: RecordField) throws(DeliveryRecordError) -> Int64 {

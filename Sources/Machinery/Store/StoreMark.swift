@@ -19,7 +19,8 @@ struct StoreMark: Equatable {
     /// - 2: a queue's item may have its record and its body in one row (Decisions/0039).
     /// - 3: a row may have several items (Decisions/0040).
     /// - 4: long values are in a separate table (Decisions/0041).
-    static let newestVersion = 4
+    /// - 5: the record of a file's item has the size of the file.
+    static let newestVersion = 5
     /// A store from this version on has the tables of long values.
     static let firstWithLongValues = 4
     private static let turns = 1 << 22

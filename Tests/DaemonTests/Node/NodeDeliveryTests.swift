@@ -112,7 +112,7 @@ import Testing
         #expect(receiver.received(.delivery).count == 1)
     }
 
-    @Test func `SES-87, CTL-3: a file that waits has the size of the file, not that of its manifest`() throws {
+    @Test func `SES-87, CTL-3: a file has the size of the file, not that of its manifest, until it has ended`() throws {
         try nodes.pair()
         let receiver = try nodes.connect(to: .secondary)
         let sender = try nodes.startSender()
@@ -121,18 +121,23 @@ import Testing
         nodes.stop(.secondary)
         try send([UInt8](repeating: 7, count: 5_000), from: sender)
         nodes.run(until: { !sender.received(.accepted).isEmpty })
-        try sender.send(
-            QueryFrame(.outstanding(after: 0), id: .random(), app: nodes.app, pairing: pairing, channel: .file).envelope
-        )
-        nodes.run(until: { !sender.received(.answer).isEmpty })
-        let answer = try AnswerFrame(try #require(sender.received(.answer).first))
-        #expect(OutstandingPage(answer.body).items.map(\.size) == [5_000])
+        func outstanding(_ client: Client) throws -> [OutstandingPage.Item] {
+            let count = client.received(.answer).count
+            let query = QueryFrame(
+                .outstanding(after: 0), id: .random(), app: nodes.app, pairing: pairing, channel: .file)
+            try client.send(query.envelope)
+            nodes.run(until: { client.received(.answer).count > count })
+            return OutstandingPage(try AnswerFrame(try #require(client.received(.answer).last)).body).items
+        }
+        #expect(try outstanding(sender).map(\.size) == [5_000])
         let queue = try nodes.rows("queues", of: nodes.primary).first { $0["channel"] == "file" }
         #expect(queue?["waiting"] == 1 && queue?["bytes"] == 5_000)
-        // A new daemon finds the sizes in its spool.
         try nodes.restart(.primary)
-        nodes.run(until: {
-            (try? nodes.rows("queues", of: nodes.primary))?.contains { $0["bytes"] == 5_000 } == true
-        })
+        // The other device has it, and no app takes it: its bytes are gone here.
+        try nodes.start(.secondary)
+        let again = try nodes.connect(to: .primary)
+        nodes.run(until: { (try? outstanding(again))?.first?.isStored == true })
+        #expect(try outstanding(again).map(\.size) == [5_000])
+        #expect(try nodes.rows("queues", of: nodes.primary).first { $0["channel"] == "file" }?["bytes"] == 5_000)
     }
 }

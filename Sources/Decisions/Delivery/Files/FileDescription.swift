@@ -73,6 +73,12 @@ package struct FileManifest: Sendable, Equatable {
         self.init(try FileDescription(reading: dictionary, limits: limits), digest: Array(digest))
     }
 
+    /// The size of the file that an item's body describes; nil on another channel, and for a body that does not read.
+    static func fileSize(in body: [UInt8], on channel: Channel) -> Int64? {
+        guard channel.properties.hasFile else { return nil }
+        return (try? FileManifest(reading: body[...]))?.file.size
+    }
+
     package var dictionary: PropertyListDictionary {
         var dictionary = file.dictionary
         dictionary[BodyKey.digest] = .data(digest)

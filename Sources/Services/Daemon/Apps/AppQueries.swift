@@ -123,8 +123,7 @@ final class AppQueries {
         delivery.submissions.payload(of: record.id, in: page.queue, turns) { [weak self] body in
             var next = page
             next.rest = page.rest.dropFirst()
-            let size = self?.delivery.size(of: record, in: page.queue) ?? record.size
-            next.items.append(OutstandingPage.Item(record, size: size, body: body))
+            next.items.append(OutstandingPage.Item(record, body: body))
             next.bytes += body?.count ?? 0
             next.after = record.ordinal
             self?.page(next)
@@ -244,9 +243,9 @@ final class AppQueries {
 
 extension OutstandingPage.Item {
     /// The record as an app may see it; the body is absent once the peer has it.
-    fileprivate init(_ record: OutboundRecord, size: Int, body: [UInt8]?) {
+    fileprivate init(_ record: OutboundRecord, body: [UInt8]?) {
         self.init(id: record.id)
-        self.size = size
+        size = record.contentSize
         if case .stored = record.phase { isStored = true }
         topic = record.topic
         kind = record.kind

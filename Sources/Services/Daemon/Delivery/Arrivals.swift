@@ -320,7 +320,7 @@ package final class Arrivals {
         (ledgers[key]?.machine.deadLetters ?? []).map { record in
             DeadLetter(
                 queue: key, direction: .inbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
-                attempts: record.attempts, size: record.size, refusal: nil)
+                attempts: record.attempts, size: record.contentSize, refusal: nil)
         }
     }
 }

@@ -100,6 +100,7 @@ package struct DeadLetter: Sendable, Equatable {
     package let id: UniqueIdentifier?
     package let topic: String?
     package let attempts: Int
+    /// Bytes of its content, those of a file for a file (SES-87).
     package let size: Int
     /// The peer's last refusal; nil for one that failed here.
     package let refusal: ItemRefusal?

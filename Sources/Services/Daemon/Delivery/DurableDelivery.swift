@@ -346,16 +346,10 @@ package final class DurableDelivery {
             guard entry.key.channel.properties.hasFile else { return entry }
             var queue = entry
             queue.bytes = submissions.outstanding(in: queue.key).reduce(0) {
-                $0.addingWithSaturation(size(of: $1, in: queue.key))
+                $0.addingWithSaturation($1.contentSize)
             }
             return queue
         }
-    }
-
-    /// The size of an item (SES-87): the body of an item of the channel `file` is only the file's manifest.
-    func size(of record: OutboundRecord, in queue: QueueKey) -> Int {
-        guard queue.channel.properties.hasFile else { return record.size }
-        return files?.uploads.size(of: ItemKey(queue, record.id)).map { Int(clamping: $0) } ?? record.size
     }
 
     /// The apps for which received items wait, here or with their handlers, except those that an app has put off.

@@ -336,7 +336,7 @@ final class OutboundQueues {
         (queues[key]?.machine.deadLetters ?? []).map { record in
             DeadLetter(
                 queue: key, direction: .outbound, ordinal: record.ordinal, id: record.id, topic: record.topic,
-                attempts: record.attempts, size: record.size, refusal: record.refusal)
+                attempts: record.attempts, size: record.contentSize, refusal: record.refusal)
         }
     }
 }
