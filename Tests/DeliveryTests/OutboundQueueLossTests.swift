@@ -93,6 +93,7 @@ import Testing
         _ = queue.refused(identifier(2), refusal, at: reading(600))
         let ended = queue.ended(1, .withdrawn(.dead), at: reading(601))
         #expect(ended.effects.contains(.finished(identifier(1), .withdrawn(.dead), refusal)))
+        #expect(ended.effects.contains(.deadLetter(identifier(1), refusal)), "for the log")
         let known = queue.record(of: identifier(1))
         let record = try #require(known)
         let place = DeliveryRowKey(.outboundRecord, try queueKey(), record.ordinal)
@@ -102,6 +103,7 @@ import Testing
         _ = queue.stored(through: 2, at: reading(602))
         let other = queue.ended(2, .withdrawn(.dead), at: reading(603))
         #expect(other.effects.contains(.finished(identifier(2), .withdrawn(.dead), nil)))
+        #expect(!other.effects.contains(.deadLetter(identifier(2), nil)), "the letter is there")
     }
 
     @Test func aRefusalOfSomethingElseChangesNothing() throws {
@@ -292,5 +294,19 @@ import Testing
         _ = queue.retryDeadLetter(try #require(letters.first).ordinal, at: reading(0))
         let ended = queue.ended(2, .handled, at: reading(0))
         #expect(ended.effects.contains(.finishedSilently(identifier(1))) && ended.finished.isEmpty)
+    }
+
+    @Test("DEL-24: an item that is a dead letter of its sender a second time is told to the log a second time")
+    func secondLetter() throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var queue = try sentQueue(1, limits: limits)
+        for sequence in 1...2 as ClosedRange<UInt64> {
+            _ = queue.refused(identifier(1), at: reading(0))
+            let ended = queue.ended(sequence, .withdrawn(.dead), at: reading(0))
+            #expect(ended.effects.contains(.deadLetter(identifier(1), nil)))
+            let letters = queue.deadLetters
+            _ = queue.retryDeadLetter(try #require(letters.first).ordinal, at: reading(0))
+        }
     }
 }

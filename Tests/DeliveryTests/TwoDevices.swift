@@ -108,7 +108,7 @@ struct TwoDevices: ~Copyable {
         case .sendGap(let sequence, let reason): sendToReceiver(.gap(sequence, reason))
         case .sendOutcomeAck(let sequence): sendToReceiver(.settled(sequence))
         case .finished(let id, let outcome, _): hear(id, outcome)
-        case .stored, .finishedSilently, .released: break
+        case .stored, .finishedSilently, .deadLetter, .released: break
         case .startEpoch, .violation, .setContextAgain: Issue.record("neither happens between two good devices")
         }
     }

@@ -147,6 +147,8 @@ package enum OutboundEffect: DeliveryEffect {
     case finished(UniqueIdentifier, Outcome, ItemRefusal?)
     /// The item has ended, and no submitter awaits that: only what waits behind it goes on (DEL-22).
     case finishedSilently(UniqueIdentifier)
+    /// The peer refused the item too often, the last time for this reason, and it waits for an operator.
+    case deadLetter(UniqueIdentifier, ItemRefusal?)
     /// The item's file is no longer needed (FIL-14).
     case released(UniqueIdentifier)
     /// The context has to be enqueued again: the peer may have lost it with its epoch.
@@ -160,7 +162,8 @@ package enum OutboundEffect: DeliveryEffect {
     package var isFrame: Bool {
         switch self {
         case .send, .sendGap, .sendOutcomeAck: true
-        case .stored, .finished, .finishedSilently, .released, .setContextAgain, .startEpoch, .violation: false
+        case .stored, .finished, .finishedSilently, .deadLetter, .released, .setContextAgain, .startEpoch, .violation:
+            false
         }
     }
 }

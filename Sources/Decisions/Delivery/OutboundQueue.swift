@@ -476,6 +476,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         records.unrelate(record)
         latest.ended(record, outcome, &journal)
         if !ended.isDeadLetter { removeRows(of: record, &transition) }
+        if ended.isDeadLetter { transition.effects.append(.deadLetter(record.id, ended.refusal)) }
         put(ended, &transition)
         while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
         guard !record.isAcknowledged else {

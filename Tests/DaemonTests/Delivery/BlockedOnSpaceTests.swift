@@ -52,9 +52,21 @@ struct BlockedOnSpaceTests {
         #expect(app.received(.finished).map(\.name) == ["handled"])
     }
 
-    @Test("FIL-13, DEL-12: what no making of room would help is a dead letter after its attempts")
+    @Test(
+        "FIL-13, DEL-12, DEL-24: what no making of room would help is a dead letter after its attempts, and in the log")
     func neverFits() throws {
         for number in 0..<5 { try refuse(7015, "insufficient-space", retry: false, pause: 1 << number) }
         #expect(device.sent.last?.kind == .gap && device.sent.last?.name == "dead")
+        let outcome = Envelope(
+            .outcome, app: device.queue.app, pairing: device.queue.pairing, channel: device.queue.channel,
+            sequence: 1, name: "dead")
+        #expect(device.delivery.receive(outcome))
+        device.run()
+        let line = try #require(device.log.all.last { $0.level == .error })
+        #expect("\(line.message)" == "item failed too often, kept as a dead letter")
+        let facts: [LogField] = [
+            .text("direction", "out"), .text("id", "\(id)"), .outside("refusal", "insufficient-space"),
+        ]
+        #expect(line.fields.suffix(3) == facts[...])
     }
 }

@@ -203,9 +203,7 @@ package final class Arrivals {
             log(
                 isNews ? .warning : .debug, "no room for an item, it comes again", key,
                 .text("channel", key.channel.rawValue))
-        case .deadLetter(let id):
-            let text = id.map { "\($0)" } ?? "-"
-            log(.error, "item failed too often, kept as a dead letter", key, .text("id", text))
+        case .deadLetter(let id): environment.log(.deadLetter(id, in: key, .inbound, nil))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
         case .contextReceived(let revision, let body):
             guard key.isContext else { break }

@@ -84,6 +84,27 @@ package enum DeliveryDirection: String, Sendable, Hashable, CaseIterable {
     case inbound
 }
 
+extension DeliveryDirection {
+    /// The word that commands and the log use (CTL-16).
+    var word: String { self == .outbound ? "out" : "in" }
+}
+
+extension LogEvent {
+    /// An item failed too often, here or at the peer, and waits for an operator.
+    /// - Parameter refusal: the peer's last one; nil for an item that failed here.
+    static func deadLetter(
+        _ id: UniqueIdentifier?, in queue: QueueKey, _ direction: DeliveryDirection, _ refusal: ItemRefusal?
+    ) -> LogEvent {
+        var fields: [LogField] = [
+            .text("pairing", "\(queue.pairing)"), .text("app", "\(queue.app)"),
+            .text("channel", queue.channel.rawValue), .text("direction", direction.word),
+            .text("id", id.map { "\($0)" } ?? "-"),
+        ]
+        if let refusal { fields.append(.outside("refusal", refusal.name ?? "\(refusal.code)")) }
+        return LogEvent(.error, "item failed too often, kept as a dead letter", fields: fields)
+    }
+}
+
 /// An operator's decision on a dead letter.
 package enum DeadLetterAction: Sendable {
     /// It is sent or handled again, from the first attempt on.

@@ -146,6 +146,7 @@ final class OutboundQueues {
         case .stored(let id): environment.report(.stored(id, key))
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
         case .finishedSilently(let id): release(id, of: key.app, in: key.pairing)
+        case .deadLetter(let id, let refusal): environment.log(.deadLetter(id, in: key, .outbound, refusal))
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
         case .setContextAgain: whenContextIsLost(key)
         case .startEpoch: environment.report(.needsEpoch(key.pairing))
@@ -172,7 +173,8 @@ final class OutboundQueues {
             link.send(GapFrame(key, sequence: sequence, reason).envelope, then: done)
         case .sendOutcomeAck(let sequence):
             link.send(PositionFrame.outcomeAck(key, of: sequence).envelope, then: done)
-        case .stored, .finished, .finishedSilently, .released, .setContextAgain, .startEpoch, .violation: done()
+        case .stored, .finished, .finishedSilently, .deadLetter, .released, .setContextAgain, .startEpoch, .violation:
+            done()
         }
     }
 

@@ -152,7 +152,10 @@ final class HealthService {
             return MovedPrimary.advice("\(record.pairing)", with: name, at: "\(move.address)", failure: "\(failure)")
         case .sharedKey: return sharedKeyText(record, name)
         case .backlog: return "a queue for \(name) is nearly full"
-        case .noSpace: return "\(name) has no space for an item, which waits for it; 'tandem status' names the queue"
+        case .noSpace:
+            return
+                "\(name) has no space for an item, which waits for it, or fails if it can never fit; 'tandem status' "
+                + "names the queue"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock where problem.pairing == nil:
             let apps = configuration.waitingForClock.map { "\($0.app) until \($0.floor)" }.joined(separator: ", ")

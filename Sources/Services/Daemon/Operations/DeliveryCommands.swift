@@ -97,7 +97,7 @@ extension DeadLetter {
     fileprivate var body: PropertyListDictionary {
         var body: PropertyListDictionary = [
             "pairing": .data(queue.pairing.bytes), "app": .string(queue.app.description),
-            "channel": .string(queue.channel.rawValue), "direction": .string(direction == .outbound ? "out" : "in"),
+            "channel": .string(queue.channel.rawValue), "direction": .string(direction.word),
             "attempts": .integer(Int64(attempts)), "size": .integer(Int64(size)),
         ]
         body["id"] = id.map { .data($0.bytes) }

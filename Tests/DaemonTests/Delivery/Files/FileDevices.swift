@@ -16,7 +16,8 @@ import Testing
 final class FileDevice {
     private(set) lazy var files = FileDelivery(
         in: state, scheduler: scheduler, limits: limits,
-        inbox: { [unowned self] _ in hasInbox ? AppInbox(of: app, owner: nil) : nil }, counters: counters)
+        inbox: { [unowned self] _ in hasInbox ? AppInbox(of: app, owner: nil) : nil }, counters: counters,
+        log: log.append)
     let items = StandInItems()
     let app: OwnedDirectory
     let path: String
@@ -25,6 +26,7 @@ final class FileDevice {
     var told: [Envelope] = []
     var hasInbox = true
     let counters = Counters()
+    let log = LogLines()
 
     /// The connection of its app that submits files.
     let source = ConnectionNumber(1)

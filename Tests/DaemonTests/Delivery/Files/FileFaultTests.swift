@@ -53,6 +53,10 @@ import Testing
             #expect(failure.code == 7015 && failure.name == "insufficient-space" && body["retry"] == .boolean(mayRetry))
             #expect(body["actual"] == .integer(reserve + Int64(bytes.count)))
             if !mayRetry { #expect(body["limit"] == .integer(whole)) }
+            let line = try #require(devices.receiver.log.all.last)
+            #expect(line.fields.first == .text("what", "a file is not taken: insufficient-space"))
+            #expect(line.fields.suffix(2).map(\.name) == ["actual", "limit"], "the operator sees what is missing")
+            #expect(line.fields.suffix(2).first?.value == .integer(reserve + Int64(bytes.count)))
         }
         #expect(devices.failures.count == 2 && devices.receiver.items.stored.isEmpty)
     }

@@ -260,7 +260,6 @@ final class FileArrivals {
         // The space that was promised to it is free for others meanwhile (LIM-43).
         if !arrival.isAnothers { countWritten(of: arrival) }
         end(arrival)
-        environment.log(.files("a file is not taken: \(refusal.name)", arrival.key, nil))
         refuse(arrival.key, refusal)
     }
 
@@ -270,6 +269,7 @@ final class FileArrivals {
     }
 
     private func refuse(_ key: FileKey, _ refusal: FileRefusal) {
+        environment.log(refusal.event(of: key))
         let failure = FailureFrame(of: key, code: refusal.code, name: refusal.name, body: refusal.body)
         if let envelope = try? failure.envelope { environment.send(envelope, key.queue.pairing) }
     }

@@ -307,8 +307,12 @@ extension LogEvent {
     }
 
     static func files(_ message: String, _ key: FileKey, _ error: FileError?) -> LogEvent {
+        files(message, key, error.map { "\($0)" } ?? "-")
+    }
+
+    static func files(_ message: String, _ key: FileKey, _ reason: String) -> LogEvent {
         LogEvent(
             .warning, "files", .text("what", message), .text("pairing", "\(key.queue.pairing)"),
-            .text("app", "\(key.queue.app)"), .text("item", "\(key.id)"), .text("error", error.map { "\($0)" } ?? "-"))
+            .text("app", "\(key.queue.app)"), .text("item", "\(key.id)"), .text("error", reason))
     }
 }

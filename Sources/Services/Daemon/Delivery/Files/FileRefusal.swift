@@ -2,6 +2,7 @@
 // ``FileSpace`` and ``FileBudget`` find those that a lack of space causes.
 
 import TandemBase
+import TandemDelivery
 package import TandemFiles
 package import TandemPropertyList
 package import TandemWire
@@ -60,16 +61,30 @@ package enum FileRefusal: Error, Sendable, Equatable {
     /// The body of `failure`; it never names a path of this machine.
     package var body: PropertyListDictionary {
         var body: PropertyListDictionary = [BodyKey.text: .string(text), BodyKey.retry: .boolean(isRetryable)]
+        body[BodyKey.actual] = amounts.map { .integer($0.actual) }
+        body[BodyKey.limit] = amounts.map { .integer($0.limit) }
+        return body
+    }
+
+    /// The line of the receiver's log, with the amounts and by the names of the answer to the peer (FIL-13). An error
+    /// of the machine is named in full: the log is this device's own.
+    func event(of file: FileKey) -> LogEvent {
+        let reason = if case .machine(let error) = self { "\(error)" } else { text }
+        let event = LogEvent.files("a file is not taken: \(name)", file, reason)
+        guard let amounts else { return event }
+        let numbers: [LogField] = [.integer("actual", amounts.actual), .integer("limit", amounts.limit)]
+        return LogEvent(event.level, event.message, fields: event.fields + numbers)
+    }
+
+    /// The bytes or the number that would be needed, or are kept already, and the bound.
+    private var amounts: (actual: Int64, limit: Int64)? {
         switch self {
         case .noSpace(let actual, let limit, _), .neverFits(let actual, let limit), .overBudget(let actual, let limit):
-            body[BodyKey.actual] = .integer(actual)
-            body[BodyKey.limit] = .integer(limit)
+            (actual, limit)
         case .tooLarge(let actual, let limit), .queueFull(let actual, let limit), .overDescribed(let actual, let limit):
-            body[BodyKey.actual] = .integer(Int64(actual))
-            body[BodyKey.limit] = .integer(Int64(limit))
-        default: break
+            (Int64(actual), Int64(limit))
+        case .unreadable, .duplicate, .digestMismatch, .machine, .takenOver, .cancelled: nil
         }
-        return body
     }
 
     private var isRetryable: Bool {
