@@ -229,6 +229,7 @@ import Testing
         _ = queue.stored(through: 2, at: reading(0))
         queue.linkClosed()
         #expect(queue.linkOpened(received: 1, at: reading(1)).effects == [.startEpoch])
+        #expect(queue.outstanding().map(\.isLostByEpoch) == [true, true, false], "DEL-10: the peer has two of them")
         let fresh = queue.startEpoch(2, at: reading(2))
         #expect(fresh.finished == [.withdrawn(.lost), .withdrawn(.lost)])
         #expect(queue.epoch == 2 && queue.lastSent == 0)

@@ -126,6 +126,19 @@ final class RegistryTests {
         #expect(next.record.epoch == 2 && next.isNewEpoch)
     }
 
+    @Test("PAR-14, DEL-10: sides that have sequences in two epochs have a restored store, and begin the next epoch")
+    func restoredToAnEarlierEpoch() throws {
+        let pairing = try activated()
+        _ = try fixture.greet(try fixture.hello(pairing, epoch: 2)).accepted()
+        let restored = try fixture.hello(
+            pairing, epoch: 1, hasNoSequences: false, phase: .opening(ownHasNoSequences: false))
+        let next = try fixture.greet(restored).accepted()
+        #expect(next.record.epoch == 3 && next.isNewEpoch && next.event == .storeRestored(pairing))
+        let late = try fixture.hello(pairing, epoch: 1, phase: .opening(ownHasNoSequences: true))
+        let announced = try fixture.greet(late).accepted()
+        #expect(announced.record.epoch == 3 && announced.isNewEpoch && announced.event == nil)
+    }
+
     @Test("PAR-14, LIM-133: the last epoch of a pairing goes on, and no store can be restored in it")
     func lastEpoch() throws {
         let pairing = try activated()

@@ -447,7 +447,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
                 guard var record = queue.records.table.record(sequence: sequence) else { continue }
                 if let reason = record.withdrawal {
                     queue.finish(record, .withdrawn(reason), &transition)
-                } else if case .stored = record.phase {
+                } else if record.isLostByEpoch {
                     queue.finish(record, .withdrawn(.lost), &transition)
                 } else {
                     record.phase = .waiting

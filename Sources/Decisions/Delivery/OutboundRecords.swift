@@ -163,6 +163,9 @@ package struct OutboundRecord: Sendable, Equatable {
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
+    /// Whether only the peer has it and decides how it ends. A new epoch loses that end (DEL-10).
+    package var isLostByEpoch: Bool { if case .stored = phase { withdrawal == nil } else { false } }
+
     /// The record as the header's row completes it: the peer has stored what was sent up to this sequence.
     func stored(through last: UInt64) -> Self {
         guard case .sent(let sequence) = phase, sequence <= last else { return self }

@@ -310,7 +310,8 @@ extension PairingRegistry {
             let changes = beginEpoch(record.pairing)
             return .restored(records[record.pairing] ?? record, changes: changes, event: .storeRestored(record.pairing))
         }
-        let isRestored = hello.epoch == record.epoch && epoch != record.epoch
+        // Neither side has announced it: the stores contradict each other.
+        let isRestored = epoch > max(hello.epoch, record.epoch)
         let isNewEpoch = hello.epoch != record.epoch || isRestored
         let wasPending = record.state == .pending
         let before = record

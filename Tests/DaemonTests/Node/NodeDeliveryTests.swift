@@ -112,6 +112,28 @@ import Testing
         #expect(receiver.received(.delivery).count == 1)
     }
 
+    @Test func `DEL-10, LIM-54: each restored store is logged, with the items that its new epoch loses`() throws {
+        try nodes.pair()
+        let receiver = try nodes.connect(to: .secondary)
+        let sender = try nodes.startSender()
+        let pairing = try nodes.pairingIdentifier()
+        receiver.disconnect()
+        let backup = nodes.backUp(.secondary)
+        try nodes.start(.secondary)
+        for round in 1...3 {
+            for _ in 0..<3 { try sender.send(nodes.item(through: pairing)) }
+            nodes.run(until: { sender.received(.progress).count == 3 * round })
+            nodes.restore(backup, at: .secondary)
+            try nodes.start(.secondary)
+            nodes.run(until: { sender.received(.finished).count == 3 * round })
+        }
+        #expect(sender.received(.finished).allSatisfy { $0.name == "lost" })
+        let begun = nodes.notes.filter { "\($0.message)" == "one of the stores was restored, a new epoch begins" }
+        #expect(begun.map { $0.fields.last == .integer("lost", 3) } == [true, true, true])
+        let queues = nodes.lines("items that the other device had stored count as lost")
+        #expect(queues.count == 3 && queues.allSatisfy { $0.hasSuffix("app=\(nodes.app) channel=userInfo lost=3") })
+    }
+
     @Test func `SES-87, CTL-3: a file has the size of the file, not that of its manifest, until it has ended`() throws {
         try nodes.pair()
         let receiver = try nodes.connect(to: .secondary)

@@ -105,6 +105,15 @@ extension LogEvent {
     }
 }
 
+extension LogEvent {
+    /// A new epoch begins, and the ends of these items will not be known.
+    static func lost(_ count: Int, in queue: QueueKey) -> LogEvent {
+        LogEvent(
+            .warning, "items that the other device had stored count as lost", .text("pairing", "\(queue.pairing)"),
+            .text("app", "\(queue.app)"), .text("channel", queue.channel.rawValue), .integer("lost", count))
+    }
+}
+
 /// An operator's decision on a dead letter.
 package enum DeadLetterAction: Sendable {
     /// It is sent or handled again, from the first attempt on.

@@ -75,11 +75,17 @@ package final class DurableDelivery {
     /// A pairing exists in this epoch. Another epoch than before restarts its numbering.
     package func setPairing(_ pairing: UniqueIdentifier, epoch: UInt64) {
         guard let before = environment.setEpoch(epoch, of: pairing), before != epoch else { return }
+        for (key, count) in outbound.lostByEpoch(of: pairing) { environment.log(.lost(count, in: key)) }
         // Its link belongs to the former epoch, and ends in this turn.
         environment.linkClosed(pairing)
         files?.epochEnded(of: pairing)
         outbound.table.startEpoch(of: pairing)
         arrivals.table.startEpoch(of: pairing)
+    }
+
+    /// Items of this device that a new epoch of the pairing would lose (DEL-10).
+    func countLostByEpoch(of pairing: UniqueIdentifier) -> Int {
+        outbound.lostByEpoch(of: pairing).reduce(0) { $0 + $1.count }
     }
 
     /// A pairing is gone: its queues and files go with it. The caller commits ``removal(of:)``.

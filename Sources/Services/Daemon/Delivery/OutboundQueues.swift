@@ -111,6 +111,13 @@ final class OutboundQueues {
         }
     }
 
+    /// The items of each queue that a new epoch of the pairing loses (DEL-10).
+    func lostByEpoch(of pairing: UniqueIdentifier) -> [(key: QueueKey, count: Int)] {
+        table.entries(of: pairing).map { ($0.key, $0.value.machine.outstanding().count(where: \.isLostByEpoch)) }
+            .filter { $0.1 > 0 }
+            .sorted { ($0.0.app, $0.0.channel.rawValue) < ($1.0.app, $1.0.channel.rawValue) }
+    }
+
     // MARK: frames
 
     /// The peer has stored the items up to this sequence. Nothing was ever sent from a queue that there is not

@@ -41,6 +41,8 @@ final class PairingService {
     private var warningPaces = LogPaces<String>(burst: 1)
     /// Of alarms about changed identifiers, by pairing (LIM-54); `ofLinks` admits all of them, as errors.
     private var alarmPaces = LogPaces<UniqueIdentifier>(burst: 60)
+    /// Of new epochs, by pairing (LIM-54).
+    private var epochPaces = LogPaces<UniqueIdentifier>(burst: 60)
     /// Identifiers that primaries have announced and that are not judged yet.
     private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier?]] = [:]
     private var isJudging = false
@@ -200,8 +202,9 @@ final class PairingService {
                     return (
                         changes.map(\.rowChange),
                         { [self] in
+                            write(event)
                             node?.follow(.newEpoch(record))
-                            return logged(event, .refused(.epoch))
+                            return .refused(.epoch)
                         }
                     )
                 case .accepted(let record, let changes, let superseded, let isNewEpoch, let event):
@@ -214,11 +217,12 @@ final class PairingService {
                         rows,
                         { [self] in
                             for (record, targets) in old { forget(record, targets: targets) }
+                            if let event { write(event) }
                             announce(record)
                             // A ready link of before has the old epoch.
                             if isNewEpoch { node?.follow(.newEpoch(record)) }
                             choose()
-                            return logged(event, .accepted(record))
+                            return .accepted(record)
                         }
                     )
                 }
@@ -254,15 +258,25 @@ final class PairingService {
     }
 
     private func logged<Verdict>(_ event: PairingEvent?, _ verdict: Verdict) -> Verdict {
-        if let event { logged(event.logEvent) }
+        if let event { write(event) }
         return verdict
     }
 
-    /// Writes an event; of each warning one in a minute (LIM-54), because a peer causes as many as it likes.
-    private func logged(_ event: LogEvent) {
-        guard event.level == .warning else { return log(event) }
-        let line = warningPaces.admit(event, of: "\(event.message)", at: scheduler.now)
-        if let line { log(line) }
+    /// Writes an event, before the daemon follows it. Of each warning one is written in a minute (LIM-54), because a
+    /// peer causes as many as it likes. A new epoch has the pace of its pairing, and says how many items this device
+    /// loses by it (DEL-10).
+    private func write(_ event: PairingEvent) {
+        let entry = event.logEvent
+        guard case .storeRestored(let pairing) = event else {
+            guard entry.level == .warning else { return log(entry) }
+            let line = warningPaces.admit(entry, of: "\(entry.message)", at: scheduler.now)
+            if let line { log(line) }
+            return
+        }
+        let lost = node?.delivery.countLostByEpoch(of: pairing) ?? 0
+        let fields = lost > 0 ? entry.fields + [.integer("lost", lost)] : entry.fields
+        let whole = LogEvent(entry.level, entry.message, fields: fields)
+        if let line = epochPaces.admit(whole, of: pairing, at: scheduler.now) { log(line) }
     }
 
     /// Adds the pairing that a primary's answer to a join has made, or renews it. A primary that does not know the
@@ -356,11 +370,17 @@ final class PairingService {
 
     /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).
     func beginEpoch(of pairing: UniqueIdentifier) async {
-        log(PairingEvent.storeRestored(pairing).logEvent)
         _ = try? await commit { [self] next in
             let changes = next.beginEpoch(pairing).map(\.rowChange)
             let record = next[pairing]
-            return (changes, { [self] in if let record { node?.follow(.newEpoch(record)) } })
+            return (
+                changes,
+                { [self] () -> Void in
+                    guard let record else { return }
+                    write(.storeRestored(pairing))
+                    node?.follow(.newEpoch(record))
+                }
+            )
         }
     }
 
