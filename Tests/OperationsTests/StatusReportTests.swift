@@ -118,6 +118,19 @@ import Testing
         #expect(lines.count { $0.contains("on its way to kiosk") } == 2)
     }
 
+    @Test("CTL-72: tables name the other device, or its pairing if several devices have the name")
+    func peers() throws {
+        let named: PropertyListValue = ["app": "org.example.lamp", "pairing": .data([1, 2]), "peerName": "kiosk"]
+        let other: PropertyListValue = ["app": "org.example.lamp", "pairing": .data([3, 4])]
+        let rows: PropertyListValue = [named, other]
+        let report = StatusReport(Fact(["queues": rows, "contexts": rows, "counterparts": rows]))
+        let letters = Table.deadLetters(Fact.list(rows))
+        for title in ["queues", "contexts", "counterparts", "dead letters"] {
+            let table = try #require((report.tables + [letters]).first { $0.title == title })
+            #expect(table.columns.last == "device" && table.rows.map(\.last) == ["kiosk", "0304"], "\(title)")
+        }
+    }
+
     @Test("CTL-10: the table of pairings says how to end one that the other device has ended")
     func endedThere() {
         let pairing: PropertyListValue = ["name": "hub", "pairing": .data([1, 2]), "endedThere": 5000]

@@ -48,6 +48,9 @@ package struct Fact: Sendable, Equatable {
     /// A device's name; that of one below another secondary with the way to it, which gave the name.
     package var deviceName: String { text("name") + way }
 
+    /// The other device of a row: its name if no other device has it, else the UUID of its pairing (CTL-72).
+    package var peer: String { text("peerName").isEmpty ? text("pairing") : text("peerName") }
+
     /// ` (via NAME)` for a device below another secondary, which gave its name; else empty.
     package var way: String { text("via").isEmpty ? "" : " (via \(text("via")))" }
 

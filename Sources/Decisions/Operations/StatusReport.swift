@@ -117,19 +117,19 @@ package struct StatusReport {
 
     /// The other devices' apps, as they name themselves.
     private var counterparts: Table {
-        Table("counterparts", ["app", "name", "version", "icon", "pairing"], of: facts.list("counterparts"))
+        Table("counterparts", ["app", "name", "version", "icon", .peer], of: facts.list("counterparts"))
     }
 
     private var queues: Table {
         let columns: [Table.Column] = [
-            "app", "channel", "waiting", "bytes", .span("oldest"), .text("refused", of: "refusal"), "pairing",
+            "app", "channel", "waiting", "bytes", .span("oldest"), .text("refused", of: "refusal"), .peer,
         ]
         return Table("queues", columns, of: facts.list("queues"))
     }
 
     /// By their revisions: the last one set here, and the last one applied that came.
     private var contexts: Table {
-        Table("contexts", ["app", "sent", "received", "pairing"], of: facts.list("contexts"))
+        Table("contexts", ["app", "sent", "received", .peer], of: facts.list("contexts"))
     }
 
     private var configurations: Table {
@@ -292,7 +292,7 @@ extension Table {
     package static func deadLetters(_ letters: [Fact]) -> Table {
         let columns: [Table.Column] = [
             "app", "channel", .text("way", of: "direction"), "attempts", .text("bytes", of: "size"), "topic",
-            "refusal", "id", "pairing",
+            "refusal", "id", .peer,
         ]
         return Table("dead letters", columns, of: letters)
     }

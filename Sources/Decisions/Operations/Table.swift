@@ -64,6 +64,9 @@ extension Table {
         /// The text of the key that is the column's name.
         package init(stringLiteral key: String) { self.init(key) { $0.text(key) } }
 
+        /// The other device (CTL-72).
+        package static var peer: Column { Column("device", cell: \.peer) }
+
         package static func text(_ name: String, of key: String) -> Column { Column(name) { $0.text(key) } }
         package static func date(_ name: String, of key: String? = nil) -> Column {
             Column(name) { $0.date(key ?? name) }

@@ -102,6 +102,7 @@ import Testing
         try app.send(nodes.item())
         nodes.run(until: { !app.received(.accepted).isEmpty })
         #expect(try nodes.rows("queues", of: nodes.primary).map { $0["waiting"] } == [1])
+        #expect(try nodes.rows("queues", of: nodes.primary).first?["peerName"] == "the secondary", "CTL-72")
         try nodes.unpair(nodes.primary)
         #expect(try nodes.rows("queues", of: nodes.primary).isEmpty)
         try nodes.restart(.primary)

@@ -78,7 +78,7 @@ extension Subcommand {
         }
         throw CommandFailure.no(
             report.list("queues").map { queue in
-                "\(queue.text("waiting")) of \(queue.text("app")) \(queue.text("channel")) wait in \(queue.text("pairing"))"
+                "\(queue.text("waiting")) of \(queue.text("app")) \(queue.text("channel")) wait for \(queue.peer)"
             })
     }
 }

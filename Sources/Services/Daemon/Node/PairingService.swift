@@ -103,10 +103,14 @@ final class PairingService {
 
     /// For each of these pairings the name of its device, or its identifier if another device has the same name.
     func labels(of records: [PairingRecord]) -> [String] {
-        let names = Dictionary(grouping: all, by: \.name)
-        return records.map { record in
-            names[record.name]?.contains { $0.pairing != record.pairing } == true ? "\(record.pairing)" : record.name
-        }
+        let names = uniqueNames
+        return records.map { names[$0.pairing] ?? "\($0.pairing)" }
+    }
+
+    /// The names that only one device has, by its pairing.
+    var uniqueNames: [UniqueIdentifier: String] {
+        let groups = Dictionary(grouping: all, by: \.name).values.filter { $0.count == 1 }
+        return Dictionary(uniqueKeysWithValues: groups.map { ($0[0].pairing, $0[0].name) })
     }
 
     /// The other devices that are trusted by hand.

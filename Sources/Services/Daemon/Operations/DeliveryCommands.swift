@@ -50,7 +50,9 @@ struct DeadLettersCommand: ControlCommand {
 
     func run(on node: Node) -> PropertyListDictionary {
         let (letters, more) = node.delivery.deadLetters(of: app, atMost: Self.limit)
-        var body: PropertyListDictionary = ["letters": .array(letters.map { .dictionary($0.body) })]
+        let names = node.pairings.uniqueNames
+        let rows = letters.map { PropertyListValue.dictionary($0.body(peerName: names[$0.queue.pairing])) }
+        var body: PropertyListDictionary = ["letters": .array(rows)]
         if more > 0 { body[ControlAnswer.leftOut] = ["letters": .integer(Int64(more))] }
         return body
     }
@@ -94,12 +96,14 @@ struct DeadLetterActionCommand: ControlCommand {
 }
 
 extension DeadLetter {
-    fileprivate var body: PropertyListDictionary {
+    /// - Parameter peerName: the name of the other device, if no other one has it.
+    fileprivate func body(peerName: String?) -> PropertyListDictionary {
         var body: PropertyListDictionary = [
             "pairing": .data(queue.pairing.bytes), "app": .string(queue.app.description),
             "channel": .string(queue.channel.rawValue), "direction": .string(direction.word),
             "attempts": .integer(Int64(attempts)), "size": .integer(Int64(size)),
         ]
+        body["peerName"] = peerName.map { .string($0) }
         body["id"] = id.map { .data($0.bytes) }
         body["topic"] = topic.map { .string($0) }
         body["code"] = refusal.map { .integer($0.code) }

@@ -95,7 +95,12 @@ struct TraceCommand: ControlCommand {
 extension Node {
     /// The outbound queues in which something waits.
     var waitingQueues: [PropertyListValue] {
-        delivery.queues.filter { $0.count > 0 }.map { .dictionary(Self.describe($0)) }
+        let names = pairings.uniqueNames
+        return delivery.queues.filter { $0.count > 0 }.map { queue in
+            var body = Self.describe(queue)
+            body["peerName"] = names[queue.key.pairing].map { .string($0) }
+            return .dictionary(body)
+        }
     }
 
     private static func describe(_ queue: DurableDelivery.WaitingItems) -> PropertyListDictionary {
@@ -112,21 +117,25 @@ extension Node {
 
     /// The other devices' apps that have a manifest or have opened settings, at most LIM-85.
     fileprivate var counterpartIdentities: [PropertyListValue] {
-        DeviceRole.allCases.flatMap { relay.announced(to: $0) }.lazy.compactMap { pairing, app, announcement in
+        let names = pairings.uniqueNames
+        return DeviceRole.allCases.flatMap { relay.announced(to: $0) }.lazy.compactMap { pairing, app, announcement in
             var body = announcement.features.identity.status
             guard announcement.isInstalled, !body.isEmpty || announcement.schema != nil else { return nil }
             body["pairing"] = .data(pairing.bytes)
+            body["peerName"] = names[pairing].map { .string($0) }
             body["app"] = .string(app.description)
             return .dictionary(body)
         }.prefix(DesiredStatus.rowLimit).map(\.self)
     }
 
     fileprivate var contexts: [PropertyListValue] {
+        let names = pairings.uniqueNames
         // A peer may name any application; one that is not installed here has no owner.
-        delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
+        return delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
             var body: PropertyListDictionary = [
                 "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
             ]
+            body["peerName"] = names[context.key.pairing].map { .string($0) }
             body["sent"] = context.sent.map { .integer(Int64(clamping: $0)) }
             body["received"] = context.received.map { .integer(Int64(clamping: $0)) }
             return .dictionary(body)
