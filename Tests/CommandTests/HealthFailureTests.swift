@@ -17,6 +17,14 @@ import Testing
         #expect(CommandFailure.no(["unlinked"]).exitCode == 1)
     }
 
+    @Test("CTL-72: a socket that stays closed has one exit code, whatever was asked for, and nothing to start")
+    func closed() {
+        let failure = ControlError.unusable("/run/tandem/primary.sock: no permission")
+        for command in [CommandFailure(failure), CommandFailure(ofState: failure)] {
+            #expect(command.exitCode == 3 && command.advice == nil && command.text == failure.description)
+        }
+    }
+
     @Test("CTL-13: starting a daemon is no advice where one is running")
     func advice() {
         #expect(CommandFailure(ofState: .failed("the daemon closed the connection")).advice == nil)

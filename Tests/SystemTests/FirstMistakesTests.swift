@@ -27,7 +27,7 @@ import Testing
         "SES-26: an app at a path where no daemon is says the path and the error, and waits",
         arguments: [
             ("tandem", "nowhere.sock", "ENOENT"), ("SampleApp", "nowhere.sock", "ENOENT"),
-            ("tandem", "key.pub", "ECONNREFUSED"), ("SampleApp", "key.pub", "ECONNREFUSED"),
+            ("SampleApp", "key.pub", "ECONNREFUSED"),
         ])
     func wrongPath(program: String, socket: String, error: String) async throws {
         let path = workspace[socket]
@@ -42,6 +42,20 @@ import Testing
         #expect(sent.status == 3 && sent.errors.contains("ENOENT"), "\(sent)")
     }
 
+    @Test(
+        "CTL-72: each command ends at once, with 3, where waiting leads to no daemon",
+        arguments: ["status", "health", "apps list", "send --app a {}", "receive --app a", "transfers list --app a"],
+        [("key.pub", "key.pub is a file, not a socket"), ("key.pub/x.sock", "is not one of directories")])
+    func noDaemonEver(command: String, fault: (String, String)) async throws {
+        let began = ContinuousClock.now
+        let ending = try await tandem(
+            command.split(separator: " ").map(String.init) + ["--device", workspace[fault.0]], in: workspace)
+        #expect(ending.status == 3 && ending.errors.contains(fault.1), "\(ending)")
+        #expect(!ending.errors.contains("trying again") && !ending.errors.contains("start it with"), "\(ending)")
+        let limit = Duration.seconds(8) * Load.factor
+        #expect(ContinuousClock.now - began < limit)
+    }
+
     @Test(arguments: ["missing.pub", "empty.pub", "."])
     func `the sample app does not start without the key that it was given`(key: String) async throws {
         try workspace.write("empty.pub", "")
@@ -53,14 +67,33 @@ import Testing
     }
 
     @Test(
-        "SES-26: an app that may not reach the socket says the path and the error",
-        .enabled("root's rights can be given up here", Program.canLackRights), arguments: ["tandem", "SampleApp"])
-    func missingPermission(name: String) async throws {
+        "SES-26: an app that may not reach the socket says the path and the error, and waits",
+        .enabled("root's rights can be given up here", Program.canLackRights))
+    func missingPermission() async throws {
+        let path = try closedSocket()
+        let app = try Program.withoutRights("SampleApp", arguments(of: "SampleApp", path), named: "app", in: workspace)
+        #expect(try await says(app, [path, "EACCES"]), "\(app.errors)")
+        #expect(app.isRunning)
+    }
+
+    @Test(
+        "CTL-72: a command that may not reach the socket says so at once and ends with 3",
+        .enabled("root's rights can be given up here", Program.canLackRights),
+        arguments: ["status", "health", "send --app a {}", "receive --app a"])
+    func missingPermissionOfCommand(command: String) async throws {
+        let path = try closedSocket()
+        let words = command.split(separator: " ").map(String.init)
+        let asking = try Program.withoutRights("tandem", words + ["--device", path], named: "app", in: workspace)
+        let ending = try await asking.ending()
+        #expect(ending.status == 3 && ending.errors.contains("\(path): no permission"), "\(ending)")
+        #expect(!ending.errors.contains("trying again"), "\(ending)")
+    }
+
+    /// The path of a socket in a directory that is closed to everybody without root's rights.
+    private func closedSocket() throws -> String {
         try FileManager.default.createDirectory(
             atPath: workspace["closed"], withIntermediateDirectories: false, attributes: [.posixPermissions: 0])
-        let path = workspace["closed/daemon.sock"]
-        let app = try Program.withoutRights(name, arguments(of: name, path), named: "app", in: workspace)
-        #expect(try await says(app, [path, "EACCES"]), "\(app.errors)")
+        return workspace["closed/daemon.sock"]
     }
 
     @Test func `apply names the file that is no configuration, and keeps the rejection's name`() async throws {

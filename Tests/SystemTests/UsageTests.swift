@@ -59,8 +59,6 @@ import Testing
         ("sign --key none --app a --role secondary --target custom:x --version 1 --out o", "does not exist"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
         ("sign --key k.pub --app a --role secondary --target custom:x --version 1 --out o", "k.pub is a public key"),
-        ("status --device ./k", "./k is a file, not a socket"),
-        ("status --device ./", "./ is a directory, not a socket"),
         ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
     ])
     func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {
@@ -100,6 +98,21 @@ import Testing
         #expect(ending.errors.contains("tandem: TANDEM_\(name) is not UTF-8 text"), "\(ending)")
         let names = try FileManager.default.contentsOfDirectory(atPath: workspace.path)
         #expect(!names.contains { $0.hasPrefix("st\u{FFFD}") || $0 == "other" }, "\(names)")
+    }
+
+    @Test(
+        "CTL-72: a path that is no socket ends a command with three, and advises no start of a daemon",
+        arguments: [
+            ("status --device ./k", "./k is a file, not a socket"),
+            ("health --device ./k", "./k is a file, not a socket"),
+            ("status --device ./", "./ is a directory, not a socket"),
+            ("status --device ./\(String(repeating: "x", count: 107))", "107"),
+        ])
+    func aPathThatIsNoSocketEndsWithThree(line: String, message: String) async throws {
+        try makeKey()
+        let ending = try await run(line)
+        #expect(ending.status == 3 && ending.errors.contains(message), "\(ending)")
+        #expect(!ending.errors.contains("start it with"), "\(ending)")
     }
 
     @Test(arguments: ["status", "health", "ready", "drain", "trace --follow"])

@@ -344,7 +344,7 @@ package struct Console: ~Copyable {
     static func failure(_ error: ControlError, _ cookie: String) -> WebAnswer {
         switch error {
         case .refused, .unfit: failure(404, "Refused", error.description, cookie)
-        case .failed: failure(502, "No answer", error.description, cookie)
+        case .failed, .unusable: failure(502, "No answer", error.description, cookie)
         case .unanswered: failure(504, "No answer", error.description, cookie)
         }
     }

@@ -12,6 +12,8 @@ package enum ControlError: Error, Sendable, Equatable {
     case failed(String)
     /// No daemon answers.
     case unanswered(String)
+    /// No daemon can be asked through the socket, and waiting does not change that (CTL-72).
+    case unusable(String)
 }
 
 extension ControlError: CustomStringConvertible {
@@ -21,7 +23,7 @@ extension ControlError: CustomStringConvertible {
         case .refused(let name, let text):
             text.isEmpty ? Printable.text(name) : "\(Printable.text(text)) [\(Printable.text(name))]"
         case .unfit(let text, _): "\(Printable.text(text)) [refused]"
-        case .failed(let text), .unanswered(let text): text
+        case .failed(let text), .unanswered(let text), .unusable(let text): text
         }
     }
 }

@@ -176,6 +176,14 @@ extension Linux {
         return FileStatus(found)
     }
 
+    /// Fails with the error that keeps this user from writing to the entry, which is not opened.
+    package static func checkWritable(path: String) throws(SystemError) {
+        let result = path.withCString { path in
+            SystemCall.retried { faccessat(AT_FDCWD, path, W_OK, 0) }
+        }
+        try SystemCall.check(result, "faccessat")
+    }
+
     package static func unlink(path: String) throws(SystemError) {
         try SystemCall.check(path.withCString { path in SystemCall.once { Glibc.unlink(path) } }, "unlink")
     }

@@ -2,8 +2,8 @@
 
 package import TandemOperations
 
-/// A failed command: the text for standard error, and the exit code. Scripts can tell a wrong call, a negative answer
-/// and an absent daemon apart.
+/// A failed command: the text for standard error, and the exit code (CTL-72). Scripts can tell a wrong call, a negative
+/// answer and an absent daemon apart.
 package enum CommandFailure: Error, Equatable {
     /// The call itself is wrong: exit code 2, with a pointer to the help.
     case usage(String)
@@ -13,6 +13,8 @@ package enum CommandFailure: Error, Equatable {
     case no([String])
     /// No daemon answers: exit code 3.
     case unanswered(String)
+    /// No daemon can be asked through the socket, also not later: exit code 3.
+    case unusable(String)
     /// A daemon was reached and its state is not known: exit code 3.
     case unknownState(String)
 
@@ -21,7 +23,7 @@ package enum CommandFailure: Error, Equatable {
         switch self {
         case .usage: 2
         case .refused, .no: 1
-        case .unanswered, .unknownState: 3
+        case .unanswered, .unusable, .unknownState: 3
         }
     }
 
@@ -35,7 +37,9 @@ package enum CommandFailure: Error, Equatable {
     /// The text for standard error.
     package var text: String {
         switch self {
-        case .usage(let text), .refused(let text), .unanswered(let text), .unknownState(let text): text
+        case .usage(let text), .refused(let text), .unanswered(let text), .unusable(let text),
+            .unknownState(let text):
+            text
         case .no(let reasons): reasons.joined(separator: "\n")
         }
     }
@@ -48,16 +52,17 @@ extension CommandFailure {
             switch failure {
             case .refused, .unfit, .failed: .refused(failure.description)
             case .unanswered(let text): .unanswered(text)
+            case .unusable(let text): .unusable(text)
             }
     }
 
     /// The failure of a request for a daemon's state. A supervisor takes exit code 1 for the answer "degraded", which
     /// a daemon that cannot answer, for one because it is out of descriptors, has not given.
     package init(ofState failure: ControlError) {
-        if case .unanswered(let text) = failure {
-            self = .unanswered(text)
-        } else {
-            self = .unknownState(failure.description)
-        }
+        self =
+            switch failure {
+            case .unanswered, .unusable: CommandFailure(failure)
+            case .refused, .unfit, .failed: .unknownState(failure.description)
+            }
     }
 }

@@ -1,8 +1,6 @@
 // One request to a running daemon on a loop of the caller's: connect, hello, request, result. It calls back once, at
 // the latest at its deadline.
 
-// Glibc: the error number of a refused connection.
-import Glibc
 import TandemBase
 package import TandemOperations
 package import TandemPropertyList
@@ -46,7 +44,7 @@ package final class ControlExchange {
             finish(.failure(.unanswered("\(path): the daemon does not answer")))
         }
         do throws(SocketAddressError) { connect(to: try SocketAddress.unix(checking: path)) } catch {
-            let failure = ControlError.unanswered("no daemon answers: \(error)")
+            let failure = ControlError.unusable("\(error)")
             loop.atEndOfTurn { [self] in finish(.failure(failure)) }
         }
     }
@@ -69,17 +67,7 @@ package final class ControlExchange {
 
     /// Starting a daemon helps only where none listens.
     private static func failure(_ error: ConnectError, at path: String) -> ControlError {
-        let entry = (try? Linux.lookAt(path: path)) ?? nil
-        if case .failed(_, let cause) = error, cause.errno == EACCES {
-            let owner = entry.map { Linux.userName(of: $0.owner) ?? "\($0.owner)" }
-            return .failed(
-                "\(path): no permission: the socket belongs to \(owner ?? "another user"); run this as that user, or start "
-                    + "the daemon with --local-group and one of your groups")
-        }
-        if let entry, entry.isRegular || entry.isDirectory {
-            return .failed(
-                "\(path) is a \(entry.isDirectory ? "directory" : "file"), not a socket; name a daemon's socket")
-        }
+        if case .failed(_, let cause) = error, let obstacle = LocalSockets.obstacle(at: path, cause) { return obstacle }
         return .unanswered("no daemon answers: \(error)")
     }
 

@@ -4,6 +4,8 @@
 // Glibc: the environment, which belongs to the process, and its effective user.
 import Glibc
 package import TandemBase
+package import TandemOperations
+import TandemReactor
 import TandemTransport
 
 /// Finds a daemon's local socket.
@@ -31,7 +33,7 @@ package struct DaemonChoice {
         guard let named = DeviceRole(rawValue: device) else {
             throw .usage("--device '\(device)' is none of primary, secondary, or a path with a slash in it")
         }
-        guard let path = try running(named).first else { throw .unanswered(try nothing(of: [named])) }
+        guard let path = try running(named).first else { throw try nothing(of: [named]) }
         return path
     }
 
@@ -42,7 +44,7 @@ package struct DaemonChoice {
         for role in roles {
             if let path = try running(role).first { found.append((role: role, path: path)) }
         }
-        guard let first = found.first else { throw .unanswered(try nothing(of: roles)) }
+        guard let first = found.first else { throw try nothing(of: roles) }
         guard found.count == 1 else {
             let list = found.map { "\($0.role.rawValue) (\($0.path))" }.joined(separator: " and ")
             throw .usage("two sockets are served: \(list); name one with --device primary|secondary|PATH")
@@ -54,10 +56,15 @@ package struct DaemonChoice {
         try LocalSockets.candidates(for: role, environment).filter(SocketAddress.isServed)
     }
 
-    private func nothing(of roles: [DeviceRole]) throws(CommandFailure) -> String {
+    /// A daemon whose socket this user may not open is one that runs, as far as anybody here can tell.
+    private func nothing(of roles: [DeviceRole]) throws(CommandFailure) -> CommandFailure {
         var paths: [String] = []
         for role in roles { paths += try LocalSockets.candidates(for: role, environment) }
-        return "no daemon is running (looked at \(paths.joined(separator: ", ")))"
+        let found = paths.filter { ((try? Linux.lookAt(path: $0)) ?? nil) != nil }
+        if let obstacle = found.lazy.compactMap({ LocalSockets.obstacle(at: $0) }).first {
+            return CommandFailure(obstacle)
+        }
+        return .unanswered("no daemon is running (looked at \(paths.joined(separator: ", ")))")
     }
 }
 
@@ -78,6 +85,28 @@ package enum LocalSockets {
             return "\(directory)/tandem/\(role.rawValue).sock"
         }
         return geteuid() == 0 ? "/run/tandem/\(role.rawValue).sock" : nil
+    }
+
+    /// Why no daemon can be asked through a socket, if waiting does not change that (CTL-72): for a command that would
+    /// wait for a daemon. It looks at the file, and connects to nothing.
+    package static func obstacle(at path: String) -> ControlError? {
+        do throws(SocketAddressError) { _ = try SocketAddress.unix(checking: path) } catch {
+            return .unusable("\(error)")
+        }
+        do throws(SystemError) { try Linux.checkWritable(path: path) } catch { return obstacle(at: path, error) }
+        return obstacle(at: path, nil)
+    }
+
+    /// The same after an attempt to connect, or after a look, with its error.
+    static func obstacle(at path: String, _ error: SystemError?) -> ControlError? {
+        SocketObstacle.text(path: path, error: error?.name, place: place(at: path)).map { .unusable($0) }
+    }
+
+    private static func place(at path: String) -> SocketPlace {
+        guard let entry = (try? Linux.lookAt(path: path)) ?? nil else { return .unseen }
+        if entry.isRegular { return .file }
+        if entry.isDirectory { return .directory }
+        return .socket(owner: Linux.userName(of: entry.owner) ?? "user \(entry.owner)")
     }
 }
 

@@ -16,7 +16,8 @@ enum Help {
             \(list.joined(separator: "\n"))
 
             tandem COMMAND --help explains a command; tandem --version shows the version.
-            Exit codes: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong call, 3 no daemon answers.
+            Exit codes: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong call, 3 no daemon answers
+            or its socket is closed to this user.
             Environment: TANDEM_SOCKET (daemon of client commands), NO_COLOR (no colours).
 
             """
