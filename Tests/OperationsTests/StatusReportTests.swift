@@ -131,6 +131,16 @@ import Testing
         }
     }
 
+    @Test("CTL-2: a user who is no operator is shown its own apps, and nothing is said of the device")
+    func ownApps() {
+        let none = StatusReport(Fact(["applications": [], "configurations": []]))
+        #expect(none.lines == ["this user sees only its own apps; none is registered"] && none.device.isEmpty)
+        let one = StatusReport(Fact(["applications": [["app": "org.example.lamp"]]]))
+        #expect(one.lines.first == "this user sees only its own apps" && one.lines.contains("applications"))
+        let whole = StatusReport(Fact(["device": .data([1, 2]), "name": "hub", "role": "primary"]))
+        #expect(whole.lines == ["device     hub  0102", "role       primary", "listening  no"])
+    }
+
     @Test("CTL-10: the table of pairings says how to end one that the other device has ended")
     func endedThere() {
         let pairing: PropertyListValue = ["name": "hub", "pairing": .data([1, 2]), "endedThere": 5000]

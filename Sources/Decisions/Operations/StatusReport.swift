@@ -14,8 +14,8 @@ package struct StatusReport {
     /// All of it for a terminal.
     package var lines: [String] {
         let width = (device.map(\.name.count).max() ?? 0) + 2
-        let head = device.map { $0.name + String(repeating: " ", count: width - $0.name.count) + $0.text }
-        return head + tables.map(\.lines).filter { !$0.isEmpty }.flatMap { [""] + $0 }
+        let rows = device.map { $0.name + String(repeating: " ", count: width - $0.name.count) + $0.text }
+        return (rows.isEmpty ? [ownView] : rows) + tables.map(\.lines).filter { !$0.isEmpty }.flatMap { [""] + $0 }
     }
 
     /// Everything that has rows, in the order of interest.
@@ -23,8 +23,14 @@ package struct StatusReport {
         [pairings, links, far, applications, counterparts, queues, contexts, configurations, desired]
     }
 
-    /// The device itself.
+    /// The line for a user who is told nothing of the device (CTL-2).
+    private var ownView: String {
+        "this user sees only its own apps" + (facts.list("applications").isEmpty ? "; none is registered" : "")
+    }
+
+    /// The device itself; empty for a user who sees only its own apps.
     package var device: [(name: String, text: String)] {
+        guard facts.body["device"] != nil else { return [] }
         let listening = facts.texts("listening")
         let software = [facts.text("software"), facts.span("uptime")].filter { !$0.isEmpty }
         return [
