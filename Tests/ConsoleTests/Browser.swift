@@ -184,7 +184,8 @@ final class Browser {
         case .pairCancel: return refusal.map { .failure($0) } ?? .success([:])
         case .status:
             return .success([
-                "name": .string(Self.markup), "role": .string(role), "pairings": [["name": .string(Self.markup)]],
+                "device": .data([UInt8](repeating: 7, count: 16)), "name": .string(Self.markup), "role": .string(role),
+                "pairings": [["name": .string(Self.markup)]],
                 "links": .array(links.map { .dictionary($0) }), "listening": .array(listening), "local": "/a/b.sock",
                 "applications": [.dictionary(application)],
                 "configurations": .array(configurations.map { .dictionary($0) }),

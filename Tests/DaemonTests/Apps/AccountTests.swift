@@ -193,10 +193,20 @@ import Testing
         let lines = LogLines()
         let endpoint = endpoint(lines)
         for _ in 0..<Limits.applications + 10 {
-            try endpoint.app("org.example.often", .init(receives: false), on: scheduler, user: 2000).disconnect()
+            try endpoint.app("org.example.often", .init(receives: true), on: scheduler, user: 2000).disconnect()
             scheduler.run()
         }
         #expect(lines.all.count { "\($0.message)" == "app registered" } == Limits.applications)
+    }
+
+    @Test func `LIM-54: a connection that only sends writes its registration at the level debug`() throws {
+        for (receives, level) in [(true, LogLevel.info), (false, .debug)] {
+            let lines = LogLines()
+            let endpoint = endpoint(lines)
+            try endpoint.app("org.example.often", .init(receives: receives), on: scheduler, user: 2000).disconnect()
+            scheduler.run()
+            #expect(lines.all.filter { "\($0.message)" == "app registered" }.map(\.level) == [level])
+        }
     }
 
     @Test func `LIM-54: refusals that one user causes write so many lines in a minute, and another user's are written`()

@@ -341,11 +341,13 @@ package final class LocalEndpoint {
         registrations[app] == nil ? nil : outlets?.directory(app)
     }
 
-    /// A connection has got `registered`.
+    /// A connection has got `registered`. One that only sends, such as a shell command, comes and goes at any rate: its
+    /// line is for a search of a fault only.
     func entered(_ application: ConnectedApplication) {
         accounts.log(
             LogEvent(
-                .info, "app registered", .text("app", "\(application.app)"), .integer("uid", application.user),
+                application.registration.receives ? .info : .debug, "app registered",
+                .text("app", "\(application.app)"), .integer("uid", application.user),
                 .boolean("receives", application.registration.receives)), of: application.user)
         if application.registration.receives { outlets?.connected(application) }
     }
