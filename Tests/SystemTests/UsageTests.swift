@@ -70,10 +70,14 @@ import Testing
         #expect(ending.errors.contains(message), "\(ending)")
     }
 
-    @Test(arguments: [
-        ("--help >/dev/full", 1, "cannot write the result: No space left on device"), ("--help | head -c 1", 0, ""),
-        ("keys show \"$(printf 'k\\377')\"", 2, "argument 3 is not UTF-8 text"),
-    ])
+    @Test(
+        "CTL-72: results that cannot be written, and arguments that cannot be read, are no success",
+        arguments: [
+            ("--help >/dev/full", 1, "cannot write the result: No space left on device"), ("--help | head -c 1", 0, ""),
+            ("--help >&-", 1, "cannot write the result: standard output is closed"),
+            ("config keys >&- 2>&-", 1, ""),
+            ("keys show \"$(printf 'k\\377')\"", 2, "argument 3 is not UTF-8 text"),
+        ])
     func unwritableResultsAndUnreadableArgumentsAreNoSuccess(line: String, status: Int32, message: String) async throws
     {
         let tandem = Program.directory.appendingPathComponent("tandem").path

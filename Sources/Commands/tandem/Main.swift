@@ -11,7 +11,9 @@ import TandemReactor
 @main enum Main {
     static func main() async {
         // There may be no standard error to say it on: only an exit code is left.
-        do { try Linux.fillUsualDescriptors() } catch { exit(1) }
+        do {
+            if try Linux.fillUsualDescriptors().contains(STDOUT_FILENO) { Console.loseOutput() }
+        } catch { exit(1) }
         let console = Console()
         // `CommandLine.arguments` has replaced bytes that are not UTF-8.
         if let index = indexOfMalformedArgument {

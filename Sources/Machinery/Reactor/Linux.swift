@@ -306,11 +306,14 @@ extension Linux {
 
     /// Opens `/dev/null` in place of a standard input, output or error that this process was started without: the first
     /// file or socket would get the number, and what is printed or logged would go there. Before anything is opened.
-    package static func fillUsualDescriptors() throws(SystemError) {
-        // The lowest free number is taken, which is the one that is missing.
-        for number: CInt in 0..<3 where fcntl(number, F_GETFD) < 0 {
-            try SystemCall.check(openNull(O_RDWR), "open")
-        }
+    /// - Returns: the numbers that were missing.
+    @discardableResult
+    package static func fillUsualDescriptors() throws(SystemError) -> [CInt] {
+        let usual: Range<CInt> = 0..<3
+        let missing = usual.filter { fcntl($0, F_GETFD) < 0 }
+        // The lowest free number is taken, which is the next one that is missing.
+        for _ in missing { try SystemCall.check(openNull(O_RDWR), "open") }
+        return missing
     }
 
     /// Keeps this process's secrets to itself: no core file contains its keys, no other process of the user traces it,

@@ -57,7 +57,7 @@ enum ServiceRun {
             supervisor?.tell(.stopping)
             service.stop { loop.stop() }
         }
-        console.print(service.readiness)
+        console.announce(service.readiness)
         supervisor?.tell(.ready(status: service.readiness))
         loop.schedule(after: rest) { Linux.giveBackHeap() }
         loop.afterBursts { Linux.giveBackHeap() }

@@ -1,6 +1,7 @@
 // Console output: results to standard output, everything else to standard error, each line written at once so that a
-// reader of a pipe sees it. A reader that went away is no error: the rest is dropped. Any other fault, such as a full
-// disk, makes the command fail. Colour appears only on a terminal and never with NO_COLOR.
+// reader of a pipe sees it. A reader that went away is no error: the rest is dropped. Any other fault makes the command
+// fail, such as a full disk, or an output that was closed before the start. Colour appears only on a terminal and never
+// with NO_COLOR.
 
 import Glibc
 import Synchronization
@@ -23,8 +24,18 @@ struct Console: Sendable {
 
     /// Writes text to standard output as it is.
     func write(_ text: String) {
+        if Self.isOutputMissing.load(ordering: .relaxed) { return Self.fault.store(EBADF, ordering: .relaxed) }
         if !LocalFile.write(Array(text.utf8), to: STDOUT_FILENO) { Self.fault.store(errno, ordering: .relaxed) }
     }
+
+    /// Writes a line to standard output that is no result: nobody may read it, and no fault of it fails the command.
+    func announce(_ line: String) { _ = LocalFile.write(Array((line + "\n").utf8), to: STDOUT_FILENO) }
+
+    /// Whether the process was started without standard output, in whose place something else is open now.
+    private static let isOutputMissing = Atomic<Bool>(false)
+
+    /// The process was started without standard output: every result fails.
+    static func loseOutput() { isOutputMissing.store(true, ordering: .relaxed) }
 
     /// The error number of the last write to standard output that failed; 0 for none.
     private static let fault = Atomic<CInt>(0)
@@ -33,7 +44,8 @@ struct Console: Sendable {
     static var failure: CommandFailure? {
         let fault = fault.load(ordering: .relaxed)
         guard fault != 0, fault != EPIPE else { return nil }
-        return .refused("cannot write the result: \(String(cString: strerror(fault)))")
+        let reason = fault == EBADF ? "standard output is closed" : String(cString: strerror(fault))
+        return .refused("cannot write the result: \(reason)")
     }
 
     /// Writes a line to standard error.
