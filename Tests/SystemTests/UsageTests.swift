@@ -32,6 +32,9 @@ import Testing
         ("statsu", "did you mean 'status'?"), ("status --jsno", "did you mean '--json'?"),
         ("pair --life 400d", "--life '400d' is not a time from 1s to 24h"),
         ("status --json --prometheus", "do not go together"),
+        ("send --app a", "JSON is missing: an object, '-' for standard input, or --values FILE"),
+        ("context set --app a", "JSON is missing"), ("send --app a --values k {}", "do not go together"),
+        ("send --app a --file k --values k", "--file and a message do not go together"),
         ("send --app a --file k --metadata [1]", "--metadata must be one JSON object"),
         ("receive --app a --reply x", "--reply must be one JSON object"),
         ("sign --key k --app a --role both --target custom:x --version 1 --out o", "neither primary nor secondary"),
@@ -59,6 +62,8 @@ import Testing
         ("sign --key none --app a --role secondary --target custom:x --version 1 --out o", "does not exist"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
         ("sign --key k.pub --app a --role secondary --target custom:x --version 1 --out o", "k.pub is a public key"),
+        ("send --app a -", "standard input: JSON, byte"), ("send --app a --values none", "does not exist"),
+        ("context set --app a --values rubbish.pem", "rubbish.pem: JSON"),
         ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
     ])
     func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {

@@ -7,14 +7,18 @@ import TandemPropertyList
 extension Subcommand {
     static let contextSet = Subcommand(
         path: ["context", "set"], summary: "replace an app's context for its counterpart",
-        operands: [.required("JSON")],
+        operands: [.optional("JSON")],
         options: [
             .device, .application.required, .flag("always", "a new revision even if nothing has changed"),
+            MessageText.option,
         ],
-        notes: "Durable when the command returns; of several that wait only the newest is delivered.",
+        notes: """
+            Durable when the command returns; of several that wait only the newest is delivered. JSON is one object, or
+            '-' for standard input.
+            """,
         examples: ["context set --app org.example.lamp '{\"scene\":\"evening\"}'"]
     ) { arguments, console in
-        let context = try MessageText.dictionary(arguments.operands[0])
+        let context = try MessageText.content(arguments)
         let session = try arguments.session(receives: false)
         try await session.activate(timeout: HostSession.patience)
         let update = try await session.updateApplicationContext(

@@ -99,7 +99,9 @@ struct SendFile {
             guard !arguments.has("metadata") else { throw .usage("--metadata goes with --file") }
             return nil
         }
-        guard arguments.operands.isEmpty else { throw .usage("--file and a message do not go together") }
+        guard arguments.operands.isEmpty, !arguments.has("values") else {
+            throw .usage("--file and a message do not go together")
+        }
         for odd in ["all", "queue", "urgent", "no-reply"] where arguments.has(odd) {
             throw .usage("--\(odd) does not go with --file: a file is always queued, for one device")
         }

@@ -202,11 +202,16 @@ struct ValuesInput {
 
     /// The values in a file.
     static func file(_ path: String) throws -> PropertyListDictionary {
-        let bytes = try LocalFile(path: path).read()
+        try object(try LocalFile(path: path).read(), of: path)
+    }
+
+    /// The values in the bytes of a JSON text.
+    /// - Parameter source: where they are from.
+    static func object(_ bytes: [UInt8], of source: String) throws(CommandFailure) -> PropertyListDictionary {
         let value: PropertyListValue
-        do { value = try JSONReader.read(bytes) } catch { throw CommandFailure.refused("\(path): \(error)") }
+        do { value = try JSONReader.read(bytes) } catch { throw .refused("\(source): \(error)") }
         guard let values = value.dictionaryValue else {
-            throw CommandFailure.refused("\(path): the values must be one JSON object")
+            throw .refused("\(source): the values must be one JSON object")
         }
         return values
     }
