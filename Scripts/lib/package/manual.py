@@ -2,13 +2,31 @@
 
     manual.py man|bash COMMAND
 
-COMMAND is run with --help, and each of its subcommands, too.
+COMMAND is run with --help, and each of its subcommands, too. The files and other pages that belong to it are here.
 """
 import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+
+PROTOCOL = Path(__file__).resolve().parents[3] / "Protocol"
+DOCUMENTS = "/usr/share/doc/tandem"
+FILES = {
+    "tandem": {
+        "/etc/tandem/primary.plist, /etc/tandem/secondary.plist": "Options of the daemons that run as a service.",
+        "/lib/systemd/system/tandem@.service": "The service: systemctl enable --now tandem@primary (or @secondary).",
+        "/var/lib/tandem/ROLE": "State of the device: keys, pairings, queues. The device is gone with it.",
+        "/run/tandem/ROLE.sock": "Socket for host apps and commands, where each of them looks for the daemon.",
+        DOCUMENTS: "README.md, the protocol with its clauses, and guides for operators and developers.",
+    },
+    "tandem-console": {DOCUMENTS: "README.md, and Protocol/Console.md with the clauses of the console."},
+}
+SEE_ALSO = {
+    "tandem": ["tandem-console(1)", "systemctl(1)", "journalctl(1)"],
+    "tandem-console": ["tandem(1)"],
+}
 
 
 @dataclass
@@ -75,7 +93,25 @@ def manual(name: str, version: str, page: Help, subpages: dict[str, Help]) -> li
         if subpage.notes:
             out += [".PP", escaped(" ".join(subpage.notes))]
         out += examples(subpage)
-    return out + ([".SH EXAMPLES", *examples(page)] if page.examples else [])
+    if page.examples:
+        out += [".SH EXAMPLES", *examples(page)]
+    out.append(".SH FILES")
+    for file, use in FILES[name].items():
+        out += [".TP", f".I {escaped(file)}", escaped(use)]
+    return out + ['.SH "SEE ALSO"', escaped(", ".join(SEE_ALSO[name])), *clauses("\n".join(out))]
+
+
+def clauses(text: str) -> list[str]:
+    """Where the clauses are that a page cites, such as CTL-22."""
+    homes: dict[str, str] = {}
+    for prefix in sorted(set(re.findall(r"\b([A-Z]{3})\\-\d", text))):
+        for home in sorted(PROTOCOL.glob("*.md")):
+            if re.search(rf"^[*| ]*{prefix}-1\b", home.read_text(), re.M):
+                homes[prefix] = home.name
+    if not homes:
+        return []
+    names = ", ".join(f"{prefix} in {home}" for prefix, home in homes.items())
+    return [".PP", escaped(f"Clauses in parentheses are in {DOCUMENTS}/Protocol: {names}.")]
 
 
 def options(page: Help, head: str) -> list[str]:
