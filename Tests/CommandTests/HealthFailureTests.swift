@@ -17,7 +17,7 @@ import Testing
         #expect(CommandFailure.no(["unlinked"]).exitCode == 1)
     }
 
-    @Test("CTL-72: a socket that stays closed has one exit code, whatever was asked for, and nothing to start")
+    @Test("CTL-73: a socket that stays closed has one exit code, whatever was asked for, and nothing to start")
     func closed() {
         let failure = ControlError.unusable("/run/tandem/primary.sock: no permission")
         for command in [CommandFailure(failure), CommandFailure(ofState: failure)] {

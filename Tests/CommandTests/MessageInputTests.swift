@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("CTL-72: a message to all devices is done only if it has left for each of them")
+    @Test("CTL-73: a message to all devices is done only if it has left for each of them")
     func broadcast() throws {
         func report(_ failures: String?...) -> BroadcastReport {
             BroadcastReport(

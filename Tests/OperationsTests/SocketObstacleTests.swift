@@ -7,7 +7,7 @@ import Testing
     private static let path = "/run/tandem/primary.sock"
 
     @Test(
-        "CTL-72: a socket without permission, and what is no daemon's socket, are faults that stay",
+        "CTL-73: a socket without permission, and what is no daemon's socket, are faults that stay",
         arguments: [
             ("EACCES", SocketPlace.socket(owner: "root"), "the socket belongs to root"),
             ("EPERM", .socket(owner: "user 7"), "the socket belongs to user 7"),
@@ -21,14 +21,14 @@ import Testing
         #expect(found.contains(Self.path) && found.contains(text), "\(found)")
     }
 
-    @Test("CTL-72: a user who was just added to the daemon's group is told to log in again")
+    @Test("CTL-73: a user who was just added to the daemon's group is told to log in again")
     func newMember() {
         let text = SocketObstacle.text(path: Self.path, error: "EACCES", place: .socket(owner: "root"))
         #expect(text?.contains("log in again if you were just added to the group") == true)
     }
 
     @Test(
-        "CTL-72: a daemon that is not there yet, or is busy, is no such fault",
+        "CTL-73: a daemon that is not there yet, or is busy, is no such fault",
         arguments: [
             ("ENOENT", SocketPlace.unseen), ("ECONNREFUSED", .socket(owner: "root")),
             ("EAGAIN", .socket(owner: "root")), (nil, .socket(owner: "root")), (nil, .unseen),

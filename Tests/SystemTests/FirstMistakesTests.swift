@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "CTL-72: each command ends at once, with 3, where waiting leads to no daemon",
+        "CTL-73: each command ends at once, with 3, where waiting leads to no daemon",
         arguments: ["status", "health", "apps list", "send --app a {}", "receive --app a", "transfers list --app a"],
         [("key.pub", "key.pub is a file, not a socket"), ("key.pub/x.sock", "is not one of directories")])
     func noDaemonEver(command: String, fault: (String, String)) async throws {
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "CTL-72: a command that may not reach the socket says so at once and ends with 3",
+        "CTL-73: a command that may not reach the socket says so at once and ends with 3",
         .enabled("root's rights can be given up here", Program.canLackRights),
         arguments: ["status", "health", "send --app a {}", "receive --app a"])
     func missingPermissionOfCommand(command: String) async throws {

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 @Suite struct ManyDevicesTests {
-    @Test("SES-30, CTL-72: one message reaches all devices that are there, and the command names the others and fails")
+    @Test("SES-30, CTL-73: one message reaches all devices that are there, and the command names the others and fails")
     func oneMessageReachesAllThatAreThereAndNamesTheOthers() async throws {
         try await withSimulator("--secondaries", "3") { workspace in
             let receivers = try ["secondary.sock", "secondary-3.sock"].map { socket in

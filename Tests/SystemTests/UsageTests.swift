@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "CTL-72: results that cannot be written, and arguments that cannot be read, are no success",
+        "CTL-73: results that cannot be written, and arguments that cannot be read, are no success",
         arguments: [
             ("--help >/dev/full", 1, "cannot write the result: No space left on device"), ("--help | head -c 1", 0, ""),
             ("--help >&-", 1, "cannot write the result: standard output is closed"),
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(
-        "CTL-72: a path that is no socket ends a command with three, and advises no start of a daemon",
+        "CTL-73: a path that is no socket ends a command with three, and advises no start of a daemon",
         arguments: [
             ("status --device ./k", "./k is a file, not a socket"),
             ("health --device ./k", "./k is a file, not a socket"),

@@ -12,7 +12,7 @@ package enum ControlError: Error, Sendable, Equatable {
     case failed(String)
     /// No daemon answers.
     case unanswered(String)
-    /// No daemon can be asked through the socket, and waiting does not change that (CTL-72).
+    /// No daemon can be asked through the socket, and waiting does not change that (CTL-73).
     case unusable(String)
 }
 

@@ -11,7 +11,7 @@ package enum SocketPlace: Sendable, Equatable {
     case unseen
 }
 
-/// The faults of a local socket that waiting does not heal (CTL-72).
+/// The faults of a local socket that waiting does not heal (CTL-73).
 package enum SocketObstacle {
     /// The fault with its way out; nil if a daemon may still begin to serve there: with no file, or with one that a
     /// crash left behind.

@@ -2,7 +2,7 @@
 
 package import TandemOperations
 
-/// A failed command: the text for standard error, and the exit code (CTL-72). Scripts can tell a wrong call, a negative
+/// A failed command: the text for standard error, and the exit code (CTL-73). Scripts can tell a wrong call, a negative
 /// answer and an absent daemon apart.
 package enum CommandFailure: Error, Equatable {
     /// The call itself is wrong: exit code 2, with a pointer to the help.

@@ -87,7 +87,7 @@ package enum LocalSockets {
         return geteuid() == 0 ? "/run/tandem/\(role.rawValue).sock" : nil
     }
 
-    /// Why no daemon can be asked through a socket, if waiting does not change that (CTL-72): for a command that would
+    /// Why no daemon can be asked through a socket, if waiting does not change that (CTL-73): for a command that would
     /// wait for a daemon. It looks at the file, and connects to nothing.
     package static func obstacle(at path: String) -> ControlError? {
         do throws(SocketAddressError) { _ = try SocketAddress.unix(checking: path) } catch {

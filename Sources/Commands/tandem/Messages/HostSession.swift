@@ -16,7 +16,7 @@ enum HostSession {
 extension Arguments {
     /// The session of the app that `--app` names, with the daemon that `--device` names; not activated yet.
     /// - Parameter channels: what a receiving one takes; other items wait in the daemon.
-    /// - Throws: at once for a socket that stays closed to this user: a session of an app would wait (CTL-72).
+    /// - Throws: at once for a socket that stays closed to this user: a session of an app would wait (CTL-73).
     func session(receives: Bool, channels: Set<Channel> = Channel.forApps) throws -> PairedSession {
         let path = try daemonPath()
         if let obstacle = LocalSockets.obstacle(at: path) { throw obstacle }

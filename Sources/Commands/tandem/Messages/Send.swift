@@ -96,7 +96,7 @@ struct BroadcastReport {
         }
     }
 
-    /// Fails unless it has left for every paired device, as `apply` fails unless every secondary has applied (CTL-72).
+    /// Fails unless it has left for every paired device, as `apply` fails unless every secondary has applied (CTL-73).
     func check() throws(CommandFailure) {
         guard !rows.isEmpty else { throw .refused("no paired device; pair one first") }
         let failed = rows.filter { $0.failure != nil }
