@@ -18,6 +18,8 @@ package struct HealthProblem: Hashable, Sendable {
         case backlog
         /// An item waits until the other device has space for it.
         case noSpace = "no-space"
+        /// An app does not load the configuration that is applied.
+        case notLoaded = "not-loaded"
         /// Items failed too often and wait for an operator.
         case deadLetters = "dead-letters"
         /// The clock of a paired device differs; without a pairing, this device's own clock is not set (CFG-33).

@@ -492,9 +492,13 @@ import Testing
         #expect(next.offers.map(\.envelope) == [envelope])
     }
 
-    @Test("CFG-42, CFG-114: another version of the app that does not load what is applied says so, here and there")
+    @Test("CFG-42, CFG-114, CTL-12: another version of the app that does not load what is applied says so everywhere")
     func notLoaded() throws {
         defer { nodes.stop() }
+        func problem() -> String? {
+            nodes.ask(nodes.secondary, "health").body.rows("problems").first { $0["name"] == "not-loaded" }?["text"]?
+                .stringValue
+        }
         try nodes.pair()
         let app = try startApp()
         let envelope = try nodes.envelope(1) { $0.values = ["volume": 80] }
@@ -512,12 +516,13 @@ import Testing
         #expect(row["state"] == "applied" && row["version"] == 1 && row["text"] == "the app does not load it")
         let lines = nodes.lines("the app does not load what is applied")
         #expect(lines.count == 1 && lines[0].contains("over the maximum 50"), "\(lines)")
+        #expect(problem()?.contains("\(nodes.app) [schema]") == true)
         let words: PropertyListValue = "the app does not load it [schema]: volume: 80 is over the maximum 50"
         nodes.run(until: { (try? nodes.rows("desired", of: nodes.primary).first?["text"]) == words })
         #expect(try nodes.rows("desired", of: nodes.primary).first?["verdict"] == "applied")
         next.disconnect()
         _ = try nodes.startApp(registration)
         nodes.run(until: { (try? nodes.held()?["lastVerdict"] == "applied") == true })
-        #expect(try nodes.held()?["text"] == nil)
+        #expect(try nodes.held()?["text"] == nil && problem() == nil)
     }
 }

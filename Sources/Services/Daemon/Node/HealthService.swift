@@ -85,6 +85,7 @@ final class HealthService {
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
+        if !configuration.notLoaded.isEmpty { problems.insert(HealthProblem(.notLoaded)) }
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
@@ -156,6 +157,9 @@ final class HealthService {
             return
                 "\(name) has no space for an item, which waits for it, or fails if it can never fit; 'tandem status' "
                 + "names the queue"
+        case .notLoaded:
+            let apps = configuration.notLoaded.map { "\($0.app) [\($0.fault)]" }.joined(separator: ", ")
+            return "apps do not load the configuration that is applied: \(apps); 'tandem status' says why"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock where problem.pairing == nil:
             let apps = configuration.waitingForClock.map { "\($0.app) until \($0.floor)" }.joined(separator: ", ")
