@@ -14,6 +14,7 @@ import Testing
     private func written(_ kind: FrameKind, _ body: PropertyListDictionary) throws -> PropertyListDictionary? {
         let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
         switch kind {
+        case .hello: return try Hello(body: body).body
         case .register: return try Registration(body: body).body
         case .application: return try ApplicationAnnouncement(body: body).body
         case .state: return try SessionState(body: body, now: now).body(now: now)
@@ -21,16 +22,16 @@ import Testing
         }
     }
 
-    @Test("SES-5, SES-7, SES-16: the vectors are there, for each kind that is read and that is refused")
+    @Test("SES-2, SES-5, SES-7, SES-16: the vectors are there, for each kind that is read and that is refused")
     func areThere() {
-        for kind in ["register", "application", "state"] {
+        for kind in ["hello", "register", "application", "state"] {
             let ofKind = Self.cases.filter { $0.pairs["kind"]?.stringValue == kind }
             #expect(ofKind.count >= 10 && ofKind.contains { $0.error == nil } && ofKind.contains { $0.error != nil })
         }
     }
 
     @Test(
-        "SES-5, SES-7, SES-16, SES-36: a body says what its vector says, and is refused by the name that it says",
+        "SES-2, SES-5, SES-7, SES-16, SES-36: a body says what its vector says, or is refused by its name",
         arguments: cases)
     func body(vector: VectorCase) throws {
         let kind = try #require(vector.pairs["kind"]?.stringValue.flatMap { FrameKind(rawValue: $0) })

@@ -14,6 +14,7 @@ struct ReachabilityTests {
             (Facts(), .unreachable, .noLink),
             (Facts(link: .down(.noHeartbeat), isInstalled: true, isConnected: true), .unreachable, .noHeartbeat),
             (Facts(link: .down(.version)), .unreachable, .version),
+            (Facts(link: .down(.stopping), isInstalled: true), .unreachable, .stopping),
             (Facts(link: .up, isPending: true, isInstalled: true, isConnected: true), .unreachable, .pending),
             (Facts(link: .up), .background, .notInstalled),
             (Facts(link: .up, isInstalled: true), .background, .counterpartAbsent),

@@ -9,7 +9,7 @@ import Testing
 
     init() async throws { devices = try await TwoDevices() }
 
-    @Test func `SES-18: an open request is answered, and then the daemon ends with 0`() async throws {
+    @Test func `SES-18: an open request is answered over the link, and then the daemon ends with 0`() async throws {
         try await devices.pair()
         let responder = try devices.receiver(on: "kiosk")
         try #require(try await devices.isAnswered(from: "hub"))

@@ -57,8 +57,8 @@ import Testing
         #expect(try PingFrame(Envelope(reading: ping.frame())).clock == nil)
     }
 
-    @Test func `SES-18: a bye has a known name, or none`() throws {
-        #expect(try copy(ByeFrame(.replaced)).name == .replaced)
+    @Test func `SES-26: a bye has a known name, or none`() throws {
+        for name in [ByeName.stopping, .replaced, .unpaired] { #expect(try copy(ByeFrame(name)).name == name) }
         #expect(try ByeFrame(Envelope(reading: Envelope(.bye, name: "of-tomorrow").frame())).name == nil)
     }
 

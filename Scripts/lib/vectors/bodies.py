@@ -1,5 +1,5 @@
-"""Cases of the bodies of `register`, `application` and `state` (SES-5, SES-7, SES-16, SES-36): what each says, with what an
-absent key means, and what is refused. Every one reads as a property list; `error` is about what it means.
+"""Cases of the bodies of `hello`, `register`, `application` and `state` (SES-2, SES-5, SES-7, SES-16, SES-36): what each says,
+with what an absent key means, and what is refused. Every one reads as a property list; `error` is about what it means.
 """
 from .raw import Cases
 from .values import canonical, notation
@@ -10,13 +10,18 @@ PAIRING = {"pairing": UUID, "peer": PEER, "name": "panel", "role": "primary", "t
            "level": "immediate", "reason": "none", "since": 0, "changes": 0}
 STATE = {"revision": 1, "active": UUID, "pairings": [PAIRING]}
 APPLICATION = {"installed": True, "connected": False, "anchored": False}
+CLIENT = {"minimum": 1, "maximum": 1, "capabilities": ["message", "userInfo"], "software": "example 1.0"}
+SERVER = {"version": 1, "capabilities": ["message"], "software": "example 1.0", "role": "secondary", "device": PEER}
+MARK = {"app": "org.example.alarm", "channel": "userInfo", "sequence": 7}
+LINK = {**CLIENT, "role": "secondary", "device": PEER, "name": "panel", "epoch": 1, "instance": OTHER, "received": [MARK],
+        "sent": []}
 ABSENT = object()
 
 
 def made():
-    cases = Cases("Bodies of register, application and state (SES-5, SES-7, SES-16, SES-36): value is what hex reads as; "
-                  "means, where it differs, what a writer makes of the same; error the name of the refusal.")
-    for part in (registrations, applications, features, states, pairings):
+    cases = Cases("Bodies of hello, register, application and state (SES-2, SES-5, SES-7, SES-16, SES-36): value is what hex reads "
+                  "as; means, where it differs, what a writer makes of the same; error the name of the refusal.")
+    for part in (hellos, link_hellos, registrations, applications, features, states, pairings):
         part(cases)
     return cases
 
@@ -32,6 +37,50 @@ def refuses(cases, kind, clause, name, body):
 
 def changed(body, key, value):
     return {name: one for name, one in {**body, key: value}.items() if one is not ABSENT}
+
+
+def hellos(cases):
+    kind, clause = "hello", "SES-2"
+    says(cases, kind, clause, "a client's", CLIENT)
+    says(cases, kind, clause, "a client's, of many versions", {**CLIENT, "minimum": 2, "maximum": 2**32 - 1})
+    says(cases, kind, clause, "a client's without capabilities", {**CLIENT, "capabilities": []})
+    says(cases, kind, clause, "a server's on a local socket", SERVER)
+    says(cases, kind, "SES-3", "a capability that nobody knows", {**CLIENT, "capabilities": ["telepathy", "message"]},
+         {**CLIENT, "capabilities": ["message"]})
+    says(cases, kind, "SES-24", "a key that nobody knows", {**CLIENT, "later": 1}, CLIENT)
+    for key in CLIENT:
+        refuses(cases, kind, clause, f"without {key}", changed(CLIENT, key, ABSENT))
+    refuses(cases, kind, clause, "a minimum above the maximum", {**CLIENT, "minimum": 2})
+    for key, value in (("minimum", 0), ("minimum", -1), ("minimum", "1"), ("maximum", 2**32), ("maximum", 1.0),
+                       ("capabilities", "message"), ("capabilities", ["message", 1]), ("software", b"example")):
+        refuses(cases, kind, clause, f"{key} as {value!r}", changed(CLIENT, key, value))
+    for key, value in (("version", 0), ("version", "1"), ("role", "third"), ("device", b"short")):
+        refuses(cases, kind, clause, f"{key} as {value!r}", changed(SERVER, key, value))
+
+
+def link_hellos(cases):
+    kind, clause = "hello", "SES-2"
+
+    def received(key, value):
+        return {**LINK, "received": [changed(MARK, key, value)]}
+
+    says(cases, kind, clause, "a client's on a link", LINK)
+    says(cases, kind, clause, "a server's on a link", {**{key: LINK[key] for key in LINK if key not in CLIENT}, **SERVER})
+    says(cases, kind, clause, "everything on a link", {
+        **LINK, "name": "\u00fc" * 32, "epoch": 2**32 - 1, "clock": 1_800_000_000_000, "sent": [MARK],
+        "received": [MARK, {**MARK, "channel": "configuration"}]})
+    says(cases, kind, clause, "a sequence of 0", received("sequence", 0))
+    says(cases, kind, "SES-3", "a channel that nobody knows", received("channel", "telepathy"), {**LINK, "received": []})
+    for key in ("name", "epoch", "received", "sent"):
+        refuses(cases, kind, clause, f"on a link without {key}", changed(LINK, key, ABSENT))
+    for key, value in (("name", ""), ("name", "x" * 65), ("epoch", 0), ("epoch", 2**32), ("instance", b"short"),
+                       ("received", MARK), ("received", [1]), ("sent", [[]]), ("clock", "noon")):
+        refuses(cases, kind, clause, f"on a link with {key} as {value!r}", changed(LINK, key, value))
+    for key in MARK:
+        refuses(cases, kind, clause, f"an entry of received without {key}", received(key, ABSENT))
+    for key, value in (("app", ".."), ("app", "x" * 129), ("app", b"app"), ("channel", 1), ("sequence", -1),
+                       ("sequence", "7")):
+        refuses(cases, kind, clause, f"an entry of received with {key} as {value!r}", received(key, value))
 
 
 def registrations(cases):
@@ -104,9 +153,10 @@ def pairings(cases):
         **PAIRING, "changes": 7, "since": 1500, "seen": "unreachable", "directory": "/var/lib/tandem/apps/x/p",
         "complication": True, "provides": ["audio"]}]})
     says(cases, kind, clause, "changes absent", one("changes", ABSENT), one("changes", 0))
-    for reason in ("no-link", "no-heartbeat", "pending", "not-installed", "counterpart-absent", "version", "stopping"):
-        says(cases, kind, clause, f"unreachable for {reason}", {
-            **STATE, "pairings": [{**PAIRING, "level": "unreachable", "reason": reason}]})
+    for reason in ("no-link", "no-heartbeat", "pending", "version", "stopping", "not-installed", "counterpart-absent"):
+        level = "background" if reason in ("not-installed", "counterpart-absent") else "unreachable"
+        says(cases, kind, clause, f"{level} for {reason}", {
+            **STATE, "pairings": [{**PAIRING, "level": level, "reason": reason}]})
     for key in ("pairing", "peer", "name", "role", "target", "installed", "level", "reason", "since"):
         refuses(cases, kind, clause, f"a pairing without {key}", one(key, ABSENT))
     for key, value in (("pairing", b"short"), ("peer", "text"), ("role", "third"), ("target", "nobody:x"),

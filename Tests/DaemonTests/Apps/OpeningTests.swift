@@ -51,6 +51,19 @@ import Testing
         #expect(client.refusal == "hello-expected" && client.isClosed)
     }
 
+    @Test func `SES-1: a frame that breaks its envelope is refused for that fault, also before hello`() throws {
+        let cases: [(PropertyListDictionary, String)] = [
+            (["kind": "submit"], "envelope"), (["kind": "ping", "colour": "red"], "unknown-key"),
+            (["kind": "teleport"], "unknown-kind"),
+        ]
+        for (envelope, name) in cases {
+            let client = simulation.connect(.primary)
+            client.stream.send(Bytes.frame(try PropertyListWriter.write(envelope)))
+            simulation.scheduler.run()
+            #expect(client.refusal == name && client.isClosed)
+        }
+    }
+
     @Test func `SES-6: registered tells device, role, owner and the whole state`() throws {
         let app = try simulation.app(.secondary)
         let answer = try RegistrationAnswer(

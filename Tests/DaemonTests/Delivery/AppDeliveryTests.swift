@@ -118,6 +118,23 @@ struct AppDeliveryTests {
         #expect(secondary.received(.delivery).count == 1)
     }
 
+    @Test("SES-48: an urgent item under the identifier of a user info is that item, demoted; a kind has no NUL")
+    func urgentAgain() throws {
+        let primary = try simulation.app(.primary)
+        try installCounterpart()
+        let first = try item()
+        try primary.deliver(first)
+        var again = first
+        again.channel = .urgent
+        try primary.deliver(again)
+        #expect(primary.received(.accepted).map(\.name) == [nil, "demoted"])
+        try primary.deliver(queue.query("outstanding"))
+        let listed = try #require(primary.received(.answer).last).dictionaryBody()["items"]?.arrayValue
+        #expect(listed?.count == 1)
+        try primary.deliver(item(on: .urgent, name: "a\0b"))
+        #expect(primary.received(.failure).map(\.name) == ["kind"] && primary.refusal == nil)
+    }
+
     @Test("SES-51: what a handler failed comes again after a pause as a redelivery, and what it rejects never")
     func verdicts() throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))

@@ -2,12 +2,15 @@
 // there (FRM-13, SES-4, PAR-2). A field never proves anything.
 
 import TandemBase
+import TandemCrypto
 import TandemDaemon
 import TandemPairing
 import TandemPropertyList
 import TandemReactor
 import TandemSession
+import TandemTLS
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -30,6 +33,42 @@ import Testing
         network.scheduler.run()
         #expect(peer.refusals == ["not-paired"])
         #expect(primary.ready.isEmpty)
+    }
+
+    @Test func `SES-4: a client's hello without a pairing is refused as envelope`() throws {
+        try peer.greet(nil)
+        network.scheduler.run()
+        #expect(peer.refusals == ["envelope"])
+        #expect(primary.ready.isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `SES-4: a server's hello is for the dialled pairing if it names none, and refused if it names another`(
+        isNamed: Bool
+    ) throws {
+        let (gateway, panel) = (
+            try LinkedDevice("gateway", on: network.scheduler), try LinkedDevice("panel", on: network.scheduler)
+        )
+        try panel.remember(mine, .secondary, peer: gateway)
+        let (near, far) = InProcessStream.pair(on: network.scheduler)
+        let source = StreamSource { [scheduler = network.scheduler] _, completion in
+            let attempt = scheduler.schedule(after: .zero) { completion(.success(near)) }
+            return { scheduler.cancel(attempt) }
+        }
+        let dialer = LinkDialer(
+            pairing: mine, at: try SocketAddress(TestNetwork.address), context: panel.context, source: source,
+            random: { 0 }, record: { [weak panel, mine] in panel?.registry[mine] })
+        dialer.start()
+        let server = try RawPeer(over: far, identity: TLSIdentity(key: gateway.key), side: .server)
+        network.scheduler.run()
+        let link = LinkHello(name: "gateway", epoch: 1, instance: .random(), received: [], sent: [])
+        let hello = Hello(
+            .chosen(.first), software: "raw/1", role: .primary, device: gateway.pin.derivedIdentifier, link: link)
+        try server.send(HelloFrame(hello, pairing: isNamed ? others : nil).envelope)
+        network.scheduler.run()
+        #expect(server.refusals == (isNamed ? ["not-yours"] : []))
+        #expect(panel.ready.map(\.pairing) == (isNamed ? [] : [mine]))
+        dialer.stop()
     }
 
     @Test(arguments: [0, 4_294_967_296, 1 << 63, UInt64.max])
@@ -117,8 +156,8 @@ import Testing
 }
 
 extension RawPeer {
-    /// Says hello for a pairing as a secondary would.
-    func greet(_ pairing: UniqueIdentifier, role: DeviceRole = .secondary, epoch: UInt64 = 1) throws {
+    /// Says hello for a pairing, or none, as a secondary would.
+    func greet(_ pairing: UniqueIdentifier?, role: DeviceRole = .secondary, epoch: UInt64 = 1) throws {
         let link = LinkHello(name: "panel", epoch: epoch, instance: .random(), received: [], sent: [])
         let hello = Hello(
             .offered(ProtocolVersion.supported), software: "raw/1", role: role, device: device, link: link)
