@@ -22,6 +22,25 @@ import Testing
         #expect(queue.record(of: identifier(2))?.phase == .stored(sequence: 2))
     }
 
+    @Test(
+        "DEL-9: the gap of a stored item that was taken back goes out on each link, until the item's outcome has come")
+    func takenBackWithoutALink() throws {
+        var queue = try sentQueue(2)
+        _ = queue.stored(through: 2, at: reading(0))
+        queue.linkClosed()
+        let answer = queue.cancel(identifier(1), at: reading(1)).0
+        #expect(answer == .asked)
+        for second: Int64 in [2, 3] {
+            let opened = queue.linkOpened(received: 2, at: reading(second))
+            #expect(opened.gaps == [1] && opened.sent.isEmpty)
+            queue.linkClosed()
+        }
+        _ = queue.linkOpened(received: 2, at: reading(4))
+        _ = queue.ended(1, .withdrawn(.cancelled), at: reading(4))
+        queue.linkClosed()
+        #expect(queue.linkOpened(received: 2, at: reading(5)).gaps.isEmpty)
+    }
+
     @Test("DEL-9, LIM-16: silence on an open link makes it send again")
     func silenceOnAnOpenLinkMakesItSendAgain() throws {
         var queue = try sentQueue(2)

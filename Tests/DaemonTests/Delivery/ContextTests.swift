@@ -45,7 +45,7 @@ import Testing
         #expect(standing(receiver).map(\.revision) == [1000] && standing(sender).map(\.direction) == [.sent])
     }
 
-    @Test("DEL-19: never set, no bytes and an empty dictionary are three things, here and at the peer")
+    @Test("DEL-19: a context that was never set differs from one with an empty body, here and at the peer")
     func threeStates() throws {
         sender.link()
         #expect(standing(sender).isEmpty && standing(receiver).isEmpty)

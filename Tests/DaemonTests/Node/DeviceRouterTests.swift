@@ -93,6 +93,17 @@ import Testing
         #expect(surroundings.moved.map(\.isSent) == [false, true])
     }
 
+    @Test func `DEL-17: an item for an app that was never registered here is stored, and waits for it`() throws {
+        open()
+        let item = item(1)
+        #expect(router.receive(item, from: key.pairing) == nil)
+        device.scheduler.run()
+        #expect(path.sent.map(\.kind) == [.stored])
+        let app = try device.app("com.example.app")
+        device.scheduler.run()
+        #expect(app.received(.delivery).map(\.id) == [item.id])
+    }
+
     @Test func `CTL-22: an app that has handled an item is told of, one that has failed is not`() throws {
         let app = try device.app("com.example.app")
         open()
@@ -106,6 +117,16 @@ import Testing
             verdict.name = name
             try app.deliver(verdict)
             #expect(surroundings.handled == [key.app])
+        }
+    }
+
+    @Test func `FIL-1: a chunk or fetch of a channel without files is refused as envelope`() {
+        open()
+        for kind in [FrameKind.chunk, .fetch] {
+            let envelope = Envelope(
+                kind, app: key.app, pairing: key.pairing, id: .random(), channel: key.channel, offset: 0,
+                body: kind == .chunk ? [1] : nil)
+            #expect(router.receive(envelope, from: key.pairing)?.name == .envelope, "\(kind)")
         }
     }
 
