@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: FrameKind.allCases)
-    func `FRM-10: a registered app may send only what its socket takes`(kind: FrameKind) throws {
+    func `FRM-10, FIL-1: a registered app may send only what its socket takes`(kind: FrameKind) throws {
         let allowed: [FrameKind] = [
             .message, .messageData, .reply, .failure, .ping, .pong, .bye, .submit, .verdict, .finishedAck, .query,
         ]

@@ -49,6 +49,25 @@ import Testing
         #expect(flow.sentBytes <= size + 262_144 + 65_536)
     }
 
+    @Test("FIL-9, LIM-31: a missing chunk is asked for once, and again after the silence")
+    func missingChunk() {
+        let (start, chunk) = (reading(0).monotonic, 65_536)
+        var receiver = FileReceiver(size: 10 << 20, written: 0, at: start)
+        #expect(receiver.first == .fetch(offset: 0, isRestart: true))
+        #expect(receiver.chunk(at: 65_536, count: chunk, at: start) == .nothing, "the first fetch is unanswered")
+        #expect(receiver.chunk(at: 0, count: chunk, at: start) == .write)
+        #expect(receiver.wrote(chunk, at: start) == .fetch(offset: 65_536, isRestart: false))
+        let restart = FileReceiver.Step.fetch(offset: 65_536, isRestart: true)
+        #expect(receiver.chunk(at: 131_072, count: chunk, at: start) == restart)
+        #expect(receiver.chunk(at: 196_608, count: chunk, at: start) == .nothing)
+        #expect(receiver.timeAdvanced(at: reading(29).monotonic) == .nothing)
+        #expect(receiver.timeAdvanced(at: reading(30).monotonic) == restart)
+        #expect(receiver.chunk(at: 65_536, count: chunk, at: reading(30).monotonic) == .write)
+        #expect(
+            receiver.chunk(at: 196_608, count: chunk, at: reading(30).monotonic)
+                == .fetch(offset: 131_072, isRestart: true))
+    }
+
     @Test("FIL-9: lost, repeated and reordered frames cost time and no byte", arguments: 0..<40)
     func faults(_ seed: Int) throws {
         var flow = try FileFlow(size: 2_000_003, seed: UInt64(seed))

@@ -139,6 +139,19 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try devices.receiver.names(in: "partial").isEmpty)
     }
 
+    @Test("FIL-3: a taking with the size comes before the file is accepted", arguments: [0, 1, 65_536])
+    func lastTaking(_ size: Int) throws {
+        let key = devices.key(1)
+        var taken: [UInt64] = []
+        devices.announce(key, size: Int64(size)) { [sender = devices.sender] _ in
+            taken = sender.told.compactMap { $0.name == "taking" ? $0.offset : nil }
+        }
+        devices.settle()
+        if size > 0 { #expect(devices.sender.take(devices.chunk(content(size), at: 0, of: key))) }
+        devices.settle()
+        #expect(taken.first == 0 && taken.last == UInt64(size))
+    }
+
     @Test("FIL-3, FIL-14: an app that breaks the order or goes away has handed over nothing")
     func brokenOff() throws {
         let key = devices.key(1)
