@@ -70,4 +70,47 @@ import Testing
         #expect(third.reported.isEmpty && third.handed.isEmpty)
         #expect(ledger.handled(2, at: reading(0)).handed.map(\.revision) == [3])
     }
+
+    /// Revisions 5, 6 and 7 have come, and the handler has had 5 since before the others.
+    private func ledgerWithNewerContexts() throws -> InboundLedger {
+        var ledger = try inbound(channel: .context)
+        _ = ledger.consumerArrived(at: reading(0))
+        for sequence: UInt64 in 1...3 { _ = ledger.arrived(arrived(sequence, revision: sequence + 4), at: reading(0)) }
+        return ledger
+    }
+
+    @Test("DEL-20: a context that its handler fails at while a newer one waits is superseded, and the newest is given")
+    func failedAtWithNewerOnes() throws {
+        var ledger = try ledgerWithNewerContexts()
+        let failed = ledger.failed(1, at: reading(0))
+        #expect(failed.reported == [.withdrawn(.superseded)] && failed.handed.map(\.revision) == [7])
+        #expect(failed.handed.map(\.attempt) == [1] && ledger.deadLetters.isEmpty)
+        #expect(ledger.handled(3, at: reading(0)).handed.isEmpty)
+        #expect(ledger.count == 0)
+    }
+
+    @Test("DEL-20: so is one that its handler had when it went away, or cannot take now")
+    func leftWithNewerOnes() throws {
+        var left = try ledgerWithNewerContexts()
+        #expect(left.consumerLeft(at: reading(0)).reported == [.withdrawn(.superseded)])
+        #expect(left.consumerArrived(at: reading(0)).handed.map(\.revision) == [7])
+        var untaken = try ledgerWithNewerContexts()
+        #expect(untaken.pauseWithoutAttempt(1, at: reading(0)).handed.map(\.revision) == [7])
+        var putOff = try ledgerWithNewerContexts()
+        #expect(putOff.putOff(1, at: reading(0)).reported == [.withdrawn(.superseded)])
+        #expect(putOff.consumerArrived(at: reading(0)).handed.map(\.revision) == [7])
+    }
+
+    @Test("DEL-20: a newer context does not wait for the pause of the one that failed; without one it comes again")
+    func pauseOfTheFailed() throws {
+        var ledger = try inbound(channel: .context)
+        _ = ledger.consumerArrived(at: reading(0))
+        _ = ledger.arrived(arrived(1, revision: 1), at: reading(0))
+        #expect(ledger.failed(1, at: reading(0)).handed.isEmpty)
+        #expect(ledger.timeAdvanced(at: reading(1)).handed.map(\.attempt) == [2])
+        #expect(ledger.failed(1, at: reading(1)).handed.isEmpty)
+        let newer = ledger.arrived(arrived(2, revision: 2), at: reading(1))
+        #expect(newer.reported == [.withdrawn(.superseded)] && newer.handed.map(\.revision) == [2])
+        #expect(ledger.nextDeadline == nil)
+    }
 }

@@ -103,6 +103,16 @@ import Testing
         #expect(last.effects.contains(.deadLetter(id: letter)), "by the name that commands know")
     }
 
+    @Test("DEL-6, DEL-11: the pause of an item that is taken back meanwhile holds up no other")
+    func aPauseEndsWithItsItem() throws {
+        var ledger = try ledgerWithConsumer()
+        _ = ledger.arrived(arrived(1), at: reading(0))
+        _ = ledger.arrived(arrived(2), at: reading(0))
+        _ = ledger.failed(1, at: reading(0))
+        let gap = ledger.gapArrived(1, .cancelled, at: reading(0))
+        #expect(gap.reported == [.withdrawn(.cancelled)] && gap.handed.map(\.ordinal) == [2])
+    }
+
     @Test func aDeadLetterIsRetriedOrDroppedOnceSettled() throws {
         var limits = DeliveryLimits()
         limits.attempts = 1

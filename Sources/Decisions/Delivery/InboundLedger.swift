@@ -241,13 +241,15 @@ package struct InboundLedger: ~Copyable, Sendable {
         guard turn.current == ordinal, var record = records[ordinal] else { return InboundTransition() }
         turn.end(ordinal)
         return transition(at: reading) { ledger, transition in
+            if ledger.supersede(record, &transition) { return ledger.deliverNext(at: reading, &transition) }
             guard record.attempts < ledger.limits.attempts else {
                 ledger.finish(record, .withdrawn(.dead), &transition)
                 return ledger.deliverNext(at: reading, &transition)
             }
             record.phase = .waiting
             ledger.put(record, &transition)
-            ledger.turn.pause(until: reading.monotonic + RetryPause.after(attempts: record.attempts))
+            ledger.turn.pause(
+                of: ordinal, until: reading.monotonic + RetryPause.after(attempts: record.attempts))
         }
     }
 
@@ -279,10 +281,22 @@ package struct InboundLedger: ~Copyable, Sendable {
         turn.end(ordinal)
         wait(&turn)
         return transition(at: reading) { ledger, transition in
+            if ledger.supersede(record, &transition) { return ledger.deliverNext(at: reading, &transition) }
             record.attempts -= 1
             record.phase = .waiting
             ledger.put(record, &transition)
         }
+    }
+
+    /// Ends a context that its handler has not taken if a newer one waits (DEL-20): one that no handler can take must
+    /// not hold back the newest.
+    /// - Returns: false for the newest one, and for an item of a channel in which each item counts.
+    private mutating func supersede(_ record: InboundRecord, _ transition: inout InboundTransition) -> Bool {
+        guard key.channel.properties.isLatestWins, !records.unfinished(after: record.ordinal, limit: 1).isEmpty else {
+            return false
+        }
+        finish(record, .withdrawn(.superseded), &transition)
+        return true
     }
 
     /// Delivers the head to the handler, if there is one and it is free. An attempt is durable before the handler sees
@@ -295,6 +309,7 @@ package struct InboundLedger: ~Copyable, Sendable {
         _ transition: inout InboundTransition
     ) {
         while turn.isFree, var record = records.first(), record.phase == .waiting, let itemID = record.id {
+            if supersede(record, &transition) { continue }
             let (isCounted, isDurable, body) = turn.take(record.ordinal)
             if !isCounted {
                 if record.attempts >= limits.attempts {
@@ -496,8 +511,8 @@ private struct HandlerTurn: Sendable {
     private(set) var isPutOff = false
     /// The item that the handler has.
     private(set) var current: UInt64?
-    /// The head failed: it is not delivered again before this.
-    private(set) var pausedUntil: MonotonicTime?
+    /// The item that failed, and the time before which it is not delivered again.
+    private var paused: (ordinal: UInt64, until: MonotonicTime)?
     /// The item that the handler cannot take, and how often it said so.
     private var untaken: (ordinal: UInt64, times: Int)?
     /// Waiting items whose next attempt is counted, and whether their count is durable.
@@ -506,7 +521,10 @@ private struct HandlerTurn: Sendable {
     private var bodyBytes = 0
 
     /// Whether the handler can take an item now.
-    var isFree: Bool { hasHandler && current == nil && pausedUntil == nil }
+    var isFree: Bool { hasHandler && current == nil && paused == nil }
+
+    /// The end of the pause after a failure.
+    var pausedUntil: MonotonicTime? { paused?.until }
 
     mutating func handlerArrived() { (hasHandler, isPutOff) = (true, false) }
 
@@ -524,19 +542,23 @@ private struct HandlerTurn: Sendable {
 
     mutating func begin(_ ordinal: UInt64) { current = ordinal }
 
-    /// The item has ended, or the handler failed.
-    mutating func end(_ ordinal: UInt64) { if current == ordinal { current = nil } }
+    /// The item has ended, or the handler failed. The pause of an item that ends is over: the next one does not wait
+    /// for it.
+    mutating func end(_ ordinal: UInt64) {
+        if current == ordinal { current = nil }
+        if paused?.ordinal == ordinal { paused = nil }
+    }
 
-    mutating func pause(until time: MonotonicTime) { pausedUntil = time }
+    mutating func pause(of ordinal: UInt64, until time: MonotonicTime) { paused = (ordinal, time) }
 
     /// Each further time for the same item makes the pause longer.
     mutating func pauseWithoutAttempt(of ordinal: UInt64, at time: MonotonicTime) {
         let times = (untaken?.ordinal == ordinal ? untaken?.times ?? 0 : 0) + 1
         untaken = (ordinal, times)
-        pause(until: time + RetryPause.forSpace(afterRefusals: times))
+        pause(of: ordinal, until: time + RetryPause.forSpace(afterRefusals: times))
     }
 
-    mutating func timeAdvanced(to time: MonotonicTime) { if let end = pausedUntil, end <= time { pausedUntil = nil } }
+    mutating func timeAdvanced(to time: MonotonicTime) { if let end = paused?.until, end <= time { paused = nil } }
 
     // MARK: attempts counted ahead
 
