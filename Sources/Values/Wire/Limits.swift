@@ -128,7 +128,7 @@ package enum Limits {
     package static let unacknowledgedEnds = 10_000
     /// Ends that are sent ahead of `finishedAck` (LIM-41).
     package static let endsAhead = 256
-    /// Time from the beginning of a link in which the other device announces its apps (LIM-44).
+    /// The least time from the beginning of a link in which the other device announces its apps (LIM-44).
     package static let introduction = Duration.seconds(1)
     /// Bytes of durable delivery under way on one link (LIM-46): two of the largest contexts, a second of a slow line.
     package static let linkWindow = 513 * 1024

@@ -26,6 +26,9 @@ final class FakeLink: RelayEndpoint {
     private var undelivered: [Frame] = []
     /// Frames wait here instead of leaving.
     var isStuck = false
+    /// The other device does not answer the question behind the announcements, until ``answer()``.
+    var isSlowToAnswer = false
+    private var answered: (() -> Void)?
     /// The longest frame for which there is room.
     var room = Int.max
 
@@ -61,6 +64,16 @@ final class FakeLink: RelayEndpoint {
     func pauseReading() { isReadingPaused = true }
 
     func resumeReading() { isReadingPaused = false }
+
+    func awaitAnswer(_ answered: @escaping () -> Void) {
+        if isSlowToAnswer { self.answered = answered } else { answered() }
+    }
+
+    /// The answer of the other device comes.
+    func answer() {
+        answered?()
+        answered = nil
+    }
 
     private func deliver() {
         while !isStuck, !undelivered.isEmpty {

@@ -83,6 +83,18 @@ import Testing
         #expect(world.links?.primary.sent(.message).isEmpty == true)
     }
 
+    @Test func `SES-92: an app that a slow line announces late is not called not installed meanwhile`() throws {
+        try world.linkUp(isSlow: true)
+        let caller = try world.devices.primary.app()
+        world.scheduler.advance(by: Limits.introduction * 3)
+        try caller.deliver(world.message())
+        #expect(try caller.onlyFailure().name == "counterpart-absent", "its announcement may be on the way")
+        world.links?.primary.answer()
+        world.scheduler.run()
+        try caller.deliver(world.message())
+        #expect(caller.received(.failure).last?.code == SessionError.Code.watchAppNotInstalled.rawValue)
+    }
+
     @Test func `SES-13: the receiver's daemon checks again what the sender's could not see yet`() throws {
         try world.linkUp()
         let link = try #require(world.links?.secondary)

@@ -28,13 +28,14 @@ final class TwoDevices {
         }
     }
 
-    func linkUp(capabilities: [Capability] = Capability.allCases) throws {
+    func linkUp(capabilities: [Capability] = Capability.allCases, isSlow: Bool = false) throws {
         let links = PerRole(
             primary: FakeLink(devices.primary.relay), secondary: FakeLink(devices.secondary.relay))
         links.primary.other = links.secondary
         links.secondary.other = links.primary
         self.links = links
         for role in DeviceRole.allCases {
+            links[role].isSlowToAnswer = isSlow
             let port = devices[role].relay.linkUp(
                 links[role], pairing: pairing, role: role, capabilities: capabilities)
             #expect(port != nil)

@@ -45,6 +45,18 @@ import Testing
         #expect(primary.received.first?.kind == .messageData)
     }
 
+    @Test func `SES-92: the answer to a question comes behind all that the peer sent before, and once`() throws {
+        let (primary, secondary, _) = try network.linkedDevices()
+        let (near, far) = (try #require(secondary.link), try #require(primary.link))
+        var receivedBefore: [Int] = []
+        far.send(message(far.pairing))
+        near.ask { receivedBefore.append(secondary.received.count) }
+        network.scheduler.run()
+        network.scheduler.advance(by: .seconds(20))
+        #expect(receivedBefore == [1])
+        #expect(secondary.received.count == 1, "the answer is the link's own")
+    }
+
     @Test func aFullSizedFrameTravelsOnAPinnedLink() throws {
         let (primary, secondary, _) = try network.linkedDevices()
         let near = try #require(secondary.link)

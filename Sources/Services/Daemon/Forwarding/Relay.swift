@@ -230,21 +230,26 @@ package final class Relay {
             party: forwarder.enter(), forwarder: forwarder)
         forwarder.attach(port)
         end.linkUp(port)
-        scheduleEndOfIntroduction(of: end, over: port)
         publisher.pairingChanged(end, of: side)
         publisher.announceAll(of: side, to: port, of: end)
+        awaitIntroduction(of: end, over: port)
         return port
     }
 
-    /// Only after a while does silence about an app mean that the other device has none (SES-25). The port is known by
-    /// its number: a weak reference would make each later use of it slower.
-    private func scheduleEndOfIntroduction(of end: PairingEnd, over port: RelayPort) {
+    /// Only after a while, and once the other device has answered a question, does silence about an app mean that the
+    /// device has none (SES-92). The port is known by its number: a weak reference would make each later use of it
+    /// slower.
+    private func awaitIntroduction(of end: PairingEnd, over port: RelayPort) {
         let (number, pairing, side) = (port.number, end.known.pairing, port.side)
-        scheduler.schedule(after: Limits.introduction) { [publisher] in
-            guard let end = side.pairings[pairing], end.link?.number == number else { return }
-            for app in end.endIntroduction() { publisher.wasRemoved(app, at: end) }
+        let take = { [publisher] (step: Introduction.Step) -> Void in
+            guard let end = side.pairings[pairing], end.link?.number == number,
+                let gone = end.introduced(by: step)
+            else { return }
+            for app in gone { publisher.wasRemoved(app, at: end) }
             publisher.pairingChanged(end, of: side)
         }
+        scheduler.schedule(after: Limits.introduction) { take(.timeIsOver) }
+        port.endpoint.awaitAnswer { take(.deviceHasAnswered) }
     }
 
     /// A `bye` or a failed attempt gave the reason why there is no link; nothing if there is one.

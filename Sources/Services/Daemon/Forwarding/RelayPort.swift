@@ -53,6 +53,10 @@ package protocol RelayEndpoint: NumberedConnection {
     func pauseReading()
 
     func resumeReading()
+
+    /// Asks the device at the other end of a link, and calls back once when its answer is here: all that it sent before
+    /// is here then, too. Never after the end of the link.
+    func awaitAnswer(_ answered: @escaping () -> Void)
 }
 
 extension RelayEndpoint {
@@ -63,6 +67,8 @@ extension RelayEndpoint {
     package func awaitRoom() {}
 
     package func frontWaits(_ change: Int) {}
+
+    package func awaitAnswer(_ answered: @escaping () -> Void) { answered() }
 }
 
 /// The relay's side of one attached connection.

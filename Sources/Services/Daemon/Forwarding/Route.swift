@@ -47,8 +47,9 @@ final class PairingEnd {
     private var installedBefore: Set<ApplicationIdentifier> = []
     /// Apps that the other device announced before this link, and not over it so far.
     private var unconfirmed: Set<ApplicationIdentifier> = []
-    /// The link is new, and the other device may not have announced its apps yet (SES-25).
-    private var isBeingIntroduced = false
+    /// The link is new, and the other device may not have announced its apps yet (SES-25). Nil afterwards, and without
+    /// a link.
+    private var introduction: Introduction?
 
     init(_ known: RelayedPairing, way: Way) {
         self.known = known
@@ -73,23 +74,25 @@ final class PairingEnd {
     /// A link is ready; the other device announces its apps over it.
     func linkUp(_ port: RelayPort) {
         way = .link(port)
-        isBeingIntroduced = true
+        introduction = Introduction()
         unconfirmed = Set(announcements.keys)
     }
 
-    /// From now on silence about an app means that the other device has none.
-    /// - Returns: the apps that were installed there before, and are no longer.
-    func endIntroduction() -> [ApplicationIdentifier] {
+    /// A condition of the end of the introduction holds. From its end on silence about an app means that the other
+    /// device has none.
+    /// - Returns: the apps that were installed there before, and are no longer; nil unless the introduction ends now.
+    func introduced(by step: Introduction.Step) -> [ApplicationIdentifier]? {
+        guard introduction?.ends(with: step) == true else { return nil }
         let gone = installedBefore.filter { announcements[$0] == nil }.union(unconfirmed)
         for app in unconfirmed { announcements[app] = nil }
-        (isBeingIntroduced, installedBefore, unconfirmed) = (false, [], [])
+        (introduction, installedBefore, unconfirmed) = (nil, [], [])
         return gone.sorted()
     }
 
     /// The link is gone: the apps connected there are no longer known.
     func linkDown(_ reason: ReachabilityReason) {
         way = .down(reason)
-        isBeingIntroduced = false
+        introduction = nil
         for app in announcements.keys {
             announcements[app]?.isConnected = false
             announcements[app]?.seen = nil
@@ -121,7 +124,7 @@ final class PairingEnd {
         let announcement = announcement(of: app)
         return Reachability.Facts(
             link: downReason.map { .down($0) } ?? .up, isPending: known.isPending,
-            isInstalled: announcement?.isInstalled ?? isBeingIntroduced,
+            isInstalled: announcement?.isInstalled ?? (introduction != nil),
             isConnected: announcement?.isConnected ?? false)
     }
 

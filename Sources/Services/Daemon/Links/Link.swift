@@ -32,6 +32,8 @@ package final class Link {
     @exclusivity(unchecked) private var heartbeat: Heartbeat
     private var heartbeatTimer: TimerToken?
     private var isOver = false
+    /// The last question to the peer that it has not answered.
+    private var question: (id: UniqueIdentifier, answered: () -> Void)?
     /// Called before the host; the dialer's.
     var whenClosed: ((LinkCloseReason) -> Void)?
     /// Forwards messages and their answers; set when the link becomes ready, released when it is over.
@@ -81,6 +83,15 @@ package final class Link {
         channel.send(frame)
     }
 
+    /// Asks the peer by a `ping`. `answered` is called once, when its `pong` comes: what the peer sent before is here
+    /// then. Not after the end of the link, nor if another question follows.
+    package func ask(then answered: @escaping () -> Void) {
+        guard !isOver else { return }
+        let id = UniqueIdentifier.random()
+        question = (id, answered)
+        send(PingFrame(id: id))
+    }
+
     // MARK: ending
 
     /// Says `bye` and closes when all queued frames have left. The host learns of it before this returns.
@@ -100,6 +111,7 @@ package final class Link {
     private func finish(_ reason: LinkCloseReason) {
         guard !isOver else { return }
         isOver = true
+        question = nil
         if let heartbeatTimer { context.scheduler.cancel(heartbeatTimer) }
         context.links.remove(self)
         context.log(LogEvent(.info, "link closed", fields: fields + [.outside("reason", "\(reason)")]))
@@ -166,10 +178,20 @@ package final class Link {
         send(ping.answer)
     }
 
+    private func answered(_ pong: Envelope, in frame: Frame) {
+        guard let id: UniqueIdentifier = pong[.id] else { return }
+        guard let question, question.id == id else {
+            context.host?.link(self, didReceive: pong, in: frame)
+            return
+        }
+        self.question = nil
+        question.answered()
+    }
+
     private func received(_ envelope: Envelope, in frame: Frame) {
         switch envelope.kind {
         case .ping: answer(PingFrame(envelope))
-        case .pong: if envelope.has(.id) { context.host?.link(self, didReceive: envelope, in: frame) }
+        case .pong: answered(envelope, in: frame)
         case .bye, .refusal:
             let reason = SecuredChannel.farewell(envelope)
             channel.end(reason)

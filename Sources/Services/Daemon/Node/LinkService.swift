@@ -398,6 +398,8 @@ private final class LinkEndpoint: RelayEndpoint {
     func pauseReading() { frames.pauseReading() }
 
     func resumeReading() { frames.resumeReading() }
+
+    func awaitAnswer(_ answered: @escaping () -> Void) { link.ask(then: answered) }
 }
 
 extension RelayPort: LinkForwarder {}
