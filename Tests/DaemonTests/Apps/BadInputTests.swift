@@ -104,6 +104,8 @@ import Testing
             #expect(other.refusal == "envelope")
             all.channel = nil
         }
+        if kind == .verdict { all.name = "rejected" }
+        if kind == .query { all.body = nil }
         app.stream.send(try Self.trimmed(all).bytes)
         simulation.scheduler.run()
         #expect(app.refusal == (allowed.contains(kind) ? nil : "unexpected"))

@@ -54,17 +54,14 @@ package final class AppDelivery {
             switch envelope.kind {
             case .submit: submit(try SubmitFrame(envelope), connection)
             case .query: queries.answer(try QueryFrame(envelope), connection)
-            case .verdict:
-                // One that does not read is a breach only for an item that the connection has.
-                guard offered.isOffered(envelope[.id], to: connection.number) else { return nil }
-                judged(try VerdictFrame(envelope), connection)
+            case .verdict: judged(try VerdictFrame(envelope), connection)
             case .chunk: return chunk(try ChunkFrame(envelope), connection)
             case .finishedAck: outcomes.acknowledged(try FinishedAckFrame(envelope).item)
             default: return Refusal(.unexpected, "\(envelope.kind.rawValue) is not taken after register")
             }
             return nil
         } catch {
-            return Refusal(.envelope, in: envelope.kind, error)
+            return Refusal(error.refusalName, in: envelope.kind, error)
         }
     }
 
@@ -376,10 +373,6 @@ private struct OfferedItems {
 
     mutating func delivered(_ item: ReceivedItem, to connection: ConnectionNumber) {
         delivered[item.queue] = Delivered(id: item.id, ordinal: item.ordinal, connection: connection)
-    }
-
-    func isOffered(_ id: UniqueIdentifier?, to connection: ConnectionNumber) -> Bool {
-        delivered.values.contains { $0.id == id && $0.connection == connection }
     }
 
     /// - Returns: the ordinal of the item; nil if this connection does not have it.
