@@ -1,6 +1,7 @@
 // Items and verdicts of an app that break the rules of their kind (SES-48, SES-49, FRM-10).
 
 import TandemBase
+import TandemDaemon
 import TandemPropertyList
 import TandemTestSupport
 import TandemWire
@@ -14,7 +15,8 @@ import Testing
 
     @Test(
         "FRM-10: a verdict that breaks the rules of its kind is refused, whatever item it names",
-        arguments: [("rejected", nil), ("handled", 7014), ("unheard", nil)] as [(String, Int?)], [false, true])
+        arguments: [("rejected", nil), ("handled", 7014), ("unheard", nil)] as [(name: String, code: Int?)],
+        [false, true])
     func verdicts(verdict: (name: String, code: Int?), isItemKnown: Bool) throws {
         let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
         try primary.deliver(
@@ -34,5 +36,50 @@ import Testing
                 .verdict, app: queue.app, pairing: queue.pairing, id: .random(), channel: queue.channel,
                 name: "handled"))
         #expect(app.refusal == nil && !app.isClosed)
+    }
+
+    private func submission(_ body: [UInt8], _ id: UniqueIdentifier = .random(), on channel: Channel) -> Envelope {
+        Envelope(.submit, app: queue.app, pairing: queue.pairing, id: id, channel: channel, body: body)
+    }
+
+    @Test("SES-49: a body above its limit is too large whatever it holds; below it, it must be a dictionary")
+    func largeGarbage() throws {
+        let primary = try simulation.app(.primary)
+        _ = try simulation.app(.secondary)
+        try primary.deliver(submission([UInt8](repeating: 7, count: 66_000), on: .userInfo))
+        try primary.deliver(submission([7], on: .userInfo))
+        #expect(primary.received(.failure).map(\.code) == [7009, 7008])
+        #expect(primary.received(.failure).map(\.name) == ["too-large", "malformed"])
+    }
+
+    @Test(
+        "DEL-33: a repeated submission is accepted again, whatever its body holds",
+        arguments: [Channel.userInfo, .urgent, .context])
+    func repeatedWithGarbage(channel: Channel) throws {
+        let (primary, secondary) = (try simulation.app(.primary), try simulation.app(.secondary))
+        let id = UniqueIdentifier.random()
+        let content: PropertyListDictionary = ["n": 1]
+        for body in [try PropertyListWriter.write(content), [7], [UInt8](repeating: 7, count: 300_000)] {
+            try primary.deliver(submission(body, id, on: channel))
+        }
+        #expect(primary.received(.accepted).map(\.id) == [id, id, id] && primary.received(.failure).isEmpty)
+        let revision: UInt64? = channel == .context ? 1 : nil
+        #expect(primary.received(.accepted).map(\.revision) == [revision, revision, revision])
+        #expect(secondary.received(.delivery).count == 1)
+    }
+
+    @Test("DEL-33, SES-73: an accepted item is accepted again after its counterpart was removed, and a new one is not")
+    func repeatedAfterRemoval() throws {
+        let primary = try simulation.app(.primary)
+        _ = try simulation.app(.secondary)
+        let content: PropertyListDictionary = ["n": 1]
+        let item = submission(try PropertyListWriter.write(content), on: .userInfo)
+        try primary.deliver(item)
+        simulation.simulator.endpoint(.secondary).remove(queue.app)
+        simulation.scheduler.run()
+        try primary.deliver(item)
+        try primary.deliver(submission(try PropertyListWriter.write(content), on: .userInfo))
+        #expect(primary.received(.accepted).map(\.id) == [item.id, item.id])
+        #expect(primary.received(.failure).map(\.name) == ["not-installed"])
     }
 }

@@ -164,8 +164,19 @@ package final class AppDelivery {
         connection.send(FailureFrame(of: item, error))
     }
 
-    /// The first reason against taking an item (SES-13), as far as the daemon can see; nil if there is none.
+    /// The first reason against taking an item; nil if there is none. Only a new item has any: one that was accepted
+    /// continues whatever has changed since, also if its app has missed the acceptance (DEL-33, CTL-14).
     private func obstacle(to frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
+        let (id, queue) = (frame.item.id, frame.item.queue)
+        guard let obstacle = obstacle(toNew: frame, connection) else { return nil }
+        let isAccepted =
+            queue.channel.isForApps && registrations.mayUseQueues(of: queue.app, by: connection.credentials.user)
+            && delivery.submissions.hasAccepted(id, in: queue)
+        return isAccepted ? nil : obstacle
+    }
+
+    /// The first reason against taking an item that was not accepted before (SES-13), as far as the daemon can see.
+    private func obstacle(toNew frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
         let queue = frame.item.queue
         let route = connection.port?.route(through: queue.pairing)
         let owner = registrations.owner(of: queue.app)
@@ -186,9 +197,7 @@ package final class AppDelivery {
         guard registrations.mayUseQueues(ofOwner: owner, by: connection.credentials.user) else {
             return .nobodysQueue
         }
-        // An accepted item continues (CTL-14), also if its app has missed the acceptance.
-        return delivery.submissions.isDraining && !delivery.submissions.hasAccepted(frame.item.id, in: queue)
-            ? .draining : nil
+        return delivery.submissions.isDraining ? .draining : nil
     }
 
     private static func badArgument(_ frame: SubmitFrame) -> BadArgument? {
@@ -205,17 +214,18 @@ package final class AppDelivery {
     /// same item.
     private func submitFile(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let item = frame.item
-        guard let files = delivery.files?.uploads, let body = try? Body.dictionary(frame.body) else {
-            let error = SessionError(.deliveryFailed, .unsupportedKind, reason: "no files are taken here")
-            return refuse(item, error, connection)
-        }
         let number = connection.number
-        outcomes.setSubmitter(number, of: item.id, in: item.queue)
         if delivery.submissions.hasAccepted(item.id, in: item.queue) {
+            outcomes.setSubmitter(number, of: item.id, in: item.queue)
             return delivery.submissions.answerAgain(item.id, in: item.queue) { [weak self] in
                 self?.submitted(item, $0, number)
             }
         }
+        guard let files = delivery.files?.uploads, let body = try? Body.dictionary(frame.body) else {
+            let error = SessionError(.deliveryFailed, .unsupportedKind, reason: "no files are taken here")
+            return refuse(item, error, connection)
+        }
+        outcomes.setSubmitter(number, of: item.id, in: item.queue)
         files.take(item, body: body, from: number) { [weak self] result in
             guard let self else { return }
             switch result {
