@@ -47,8 +47,8 @@ package struct QueryFrame: TypedFrame {
         pairing = try envelope.optional(.pairing)
         channel = try envelope.optional(.channel)
         command = try envelope.required(.command)
-        // A body that does not read asks for nothing, and is answered so.
-        body = (try? envelope.dictionaryBody()) ?? [:]
+        body = try envelope.dictionaryBody()
+        if command == Command.outstanding.rawValue { _ = try BodyFields(body).optionalUnsigned(BodyKey.after) }
     }
 
     package var envelope: Envelope {
@@ -75,10 +75,12 @@ package struct QueryFrame: TypedFrame {
             return .subscribe(items)
         case .budget: return .budget
         case .apply:
-            guard let envelope = body[BodyKey.envelope]?.dataValue else { throw .item }
+            guard let channel else { throw .unknownCommand }
+            guard channel == .configuration else { throw .channel }
+            guard let envelope = body[BodyKey.envelope]?.dataValue else { throw .envelope }
             return .apply(envelope: envelope)
         case .schema:
-            guard let document = body[BodyKey.schema]?.dataValue else { throw .item }
+            guard let document = body[BodyKey.schema]?.dataValue else { throw .schema }
             return .schema(document: document)
         case nil: throw .unknownCommand
         }
@@ -126,6 +128,7 @@ package enum AnswerName: String, EnvelopeWord, Error {
     case item
     case store
     case schema
+    case envelope
 }
 
 /// An `answer`.

@@ -82,4 +82,40 @@ import Testing
         #expect(primary.received(.accepted).map(\.id) == [item.id, item.id])
         #expect(primary.received(.failure).map(\.name) == ["not-installed"])
     }
+
+    // MARK: queries
+
+    private func query(_ command: String, on channel: Channel?, _ body: PropertyListDictionary = [:]) throws -> Envelope
+    {
+        try Envelope(
+            .query, app: queue.app, pairing: queue.pairing, id: .random(), channel: channel, command: command
+        ).with(body: body)
+    }
+
+    @Test("SES-54, SES-71: an apply on another channel or without its envelope, and a schema without one, are named")
+    func incompleteBrought() throws {
+        let primary = try simulation.app(.primary)
+        let envelope: PropertyListDictionary = ["envelope": .data([1])]
+        try primary.deliver(query("apply", on: .userInfo, envelope))
+        try primary.deliver(query("apply", on: nil, envelope))
+        try primary.deliver(query("apply", on: .configuration))
+        try primary.deliver(query("schema", on: nil))
+        #expect(primary.received(.answer).map(\.code) == [7008, 7008, 7008, 7008])
+        #expect(primary.received(.answer).map(\.name) == ["channel", "unknown-command", "envelope", "schema"])
+        #expect(primary.refusal == nil)
+    }
+
+    @Test(
+        "SES-21: a query whose body does not read, or whose after is no number, is refused and not answered as if empty",
+        arguments: ["outstanding", "cancel", "budget"])
+    func malformedQueries(command: String) throws {
+        let garbled = try simulation.app(.primary)
+        var question = try query(command, on: .userInfo)
+        question.body = [1, 2, 3]
+        try garbled.deliver(question)
+        #expect(garbled.refusal == "malformed" && garbled.received(.answer).isEmpty && garbled.isClosed)
+        let other = try simulation.app(.primary)
+        try other.deliver(query(command, on: .userInfo, ["after": "x"]))
+        #expect(other.refusal == (command == "outstanding" ? "envelope" : nil))
+    }
 }

@@ -43,11 +43,9 @@ final class AppQueries {
 
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
-        // Neither is about items: an app brings both before its device is paired, too.
-        switch try? query.question() {
-        case .schema(let document)?: return take(document, query, connection)
-        case .apply(let envelope)?: return apply(envelope, query, connection)
-        default: break
+        switch QueryFrame.Command(rawValue: query.command) {
+        case .schema, .apply: return bring(query, connection)
+        case .outstanding, .cancel, .subscribe, .budget, nil: break
         }
         guard let pairing = query.pairing, connection.port?.route(through: pairing) != nil else {
             return refuse(query, .deviceNotPaired, .notPaired, connection)
@@ -69,6 +67,19 @@ final class AppQueries {
             case .cancel(let item): cancel(item, query, queue, connection)
             case .subscribe(let items): subscribe(to: items, query, queue, connection)
             case .budget, .apply, .schema: break
+            }
+        } catch {
+            refuse(query, .invalidParameter, error, connection)
+        }
+    }
+
+    /// Takes a configuration or a schema. Neither is about items: an app brings both before its device is paired, too.
+    private func bring(_ query: QueryFrame, _ connection: HostAppConnection) {
+        do throws(AnswerName) {
+            switch try query.question() {
+            case .schema(let document): take(document, query, connection)
+            case .apply(let envelope): apply(envelope, query, connection)
+            case .outstanding, .cancel, .subscribe, .budget: break
             }
         } catch {
             refuse(query, .invalidParameter, error, connection)
