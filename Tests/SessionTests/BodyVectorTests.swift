@@ -14,7 +14,8 @@ import Testing
     private func written(_ kind: FrameKind, _ body: PropertyListDictionary) throws -> PropertyListDictionary? {
         let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
         switch kind {
-        case .hello: return try Hello(body: body).body
+        // Only a server's has a version.
+        case .hello: return try Hello(body: body, from: body["version"] == nil ? .client : .server).body
         case .register: return try Registration(body: body).body
         case .application: return try ApplicationAnnouncement(body: body).body
         case .state: return try SessionState(body: body, now: now).body(now: now)

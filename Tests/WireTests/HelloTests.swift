@@ -12,7 +12,7 @@ import Testing
     @Test func aClientsHelloComesOutAsItWentIn() throws {
         let hello = Hello.offer(software: "test 1")
         #expect(hello.body["minimum"] == 1)
-        #expect(try Hello(body: hello.body) == hello)
+        #expect(try Hello(body: hello.body, from: .client) == hello)
     }
 
     @Test func aLinksHelloComesOutAsItWentIn() throws {
@@ -21,14 +21,14 @@ import Testing
         let hello = Hello(
             .chosen(.first), capabilities: [.message], software: "test 1", role: .secondary, device: uuid,
             link: LinkHello(name: "kitchen", epoch: 2, instance: uuid, received: [mark], sent: []))
-        #expect(try Hello(body: Body.dictionary(Body.bytes(hello.body)[...])) == hello)
+        #expect(try Hello(body: Body.dictionary(Body.bytes(hello.body)[...]), from: .server) == hello)
     }
 
     @Test func unknownCapabilitiesAndKeysOfANewerPeerAreIgnored() throws {
         var body = Hello.offer(software: "newer 9").body
         body["capabilities"] = ["message", "telepathy"]
         body["future"] = 1
-        #expect(try Hello(body: body).capabilities == [.message])
+        #expect(try Hello(body: body, from: .client).capabilities == [.message])
     }
 
     @Test func `SES-3: the queues of a newer peer in a channel that this end does not know are ignored`() throws {
@@ -38,7 +38,7 @@ import Testing
         var body = Hello(.chosen(.first), software: "newer 9", role: .secondary, device: uuid, link: link).body
         let stray: PropertyListValue = ["app": "a.b", "channel": "telepathy", "sequence": 4]
         for key in ["received", "sent"] { body[key] = .array((body[key]?.arrayValue ?? []) + [stray]) }
-        #expect(try Hello(body: body).link == link)
+        #expect(try Hello(body: body, from: .server).link == link)
     }
 
     @Test(
@@ -46,13 +46,24 @@ import Testing
             ("minimum", 0), ("minimum", 2), ("maximum", "1"), ("maximum", nil), ("minimum", 4_294_967_296),
             ("software", nil),
             ("capabilities", ["message", 1]), ("capabilities", "message"), ("role", "tertiary"), ("device", .data([1])),
-            ("version", 0), ("instance", .data(Array(1...16))),
+            ("instance", .data(Array(1...16))),
         ] as [(String, PropertyListValue?)])
     func aHelloWithAWrongFieldIsRefusedByKey(key: String, value: PropertyListValue?) {
         var body = Hello.offer(software: "test").body
         body[key] = value
-        let error = #expect(throws: WireError.self) { try Hello(body: body) }
+        let error = #expect(throws: WireError.self) { try Hello(body: body, from: .client) }
         #expect(error?.refusalName == .envelope)
+    }
+
+    @Test func `SES-24: a version key that the other end says is ignored, and one's own is required`() throws {
+        var offer = Hello.offer(software: "test").body
+        offer["version"] = 0
+        #expect(try Hello(body: offer, from: .client).versions == .offered(ProtocolVersion.supported))
+        #expect(throws: WireError.self) { try Hello(body: offer, from: .server) }
+        var answer = Hello(.chosen(.first), software: "test").body
+        (answer["minimum"], answer["maximum"]) = ("one", 0)
+        #expect(try Hello(body: answer, from: .server).versions == .chosen(.first))
+        #expect(throws: WireError.self) { try Hello(body: answer, from: .client) }
     }
 
     @Test func theHighestCommonVersionIsChosenOrNone() throws {

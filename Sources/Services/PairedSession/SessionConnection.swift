@@ -213,7 +213,7 @@ final class SessionConnection {
             return refuse(Refusal(foreign: .app, in: envelope.kind))
         }
         switch envelope.kind {
-        case .hello: try greeted(HelloFrame(envelope).hello)
+        case .hello: try greeted(HelloFrame(envelope).hello(from: .server))
         case .refusal: refused(try Refusal(envelope))
         case .registered:
             let answer = try RegistrationAnswer(body: ApplicationFrame(envelope).body, now: scheduler.now)

@@ -13,6 +13,11 @@ package struct Hello: Sendable, Equatable {
         case chosen(ProtocolVersion)
     }
 
+    /// The end of a connection that says hello.
+    package enum End: Sendable {
+        case client, server
+    }
+
     package var versions: Versions
     package var capabilities: [Capability]
     /// Name and version for people; decides nothing.
@@ -40,20 +45,24 @@ package struct Hello: Sendable, Equatable {
 package struct HelloFrame: TypedFrame {
     /// On a device link.
     package let pairing: UniqueIdentifier?
-    package let hello: Hello
+    private let body: PropertyListDictionary
 
-    package init(_ hello: Hello, pairing: UniqueIdentifier? = nil) { (self.hello, self.pairing) = (hello, pairing) }
+    package init(_ hello: Hello, pairing: UniqueIdentifier? = nil) { (body, self.pairing) = (hello.body, pairing) }
 
     package init(_ envelope: borrowing Envelope) throws(WireError) {
         pairing = try envelope.optional(.pairing)
-        hello = try Hello(body: envelope.dictionaryBody())
+        body = try envelope.dictionaryBody()
     }
+
+    /// The hello of this end of the connection.
+    /// - Throws: ``WireError/invalidValue(key:expected:)`` naming the key.
+    package func hello(from end: Hello.End) throws(WireError) -> Hello { try Hello(body: body, from: end) }
 
     package var envelope: Envelope {
         get throws(WireError) {
             var envelope = Envelope(.hello)
             envelope[.pairing] = pairing
-            return try envelope.with(body: hello.body)
+            return try envelope.with(body: body)
         }
     }
 }
@@ -136,11 +145,11 @@ extension Hello {
         return body
     }
 
-    /// Reads a hello's dictionary.
+    /// Reads a hello's dictionary. A key that only the other end says is ignored, as an unknown one is (SES-24).
     /// - Throws: ``WireError/invalidValue(key:expected:)`` naming the key.
-    package init(body: PropertyListDictionary) throws(WireError) {
+    package init(body: PropertyListDictionary, from end: End) throws(WireError) {
         let fields = BodyFields(body)
-        versions = try Versions(fields)
+        versions = try Versions(fields, from: end)
         let words = try fields.array("capabilities", "an array of strings", \.stringValue)
         capabilities = words.compactMap { Capability(rawValue: $0) }
         software = try fields.string("software")
@@ -151,18 +160,19 @@ extension Hello {
 }
 
 extension Hello.Versions {
-    fileprivate init(_ fields: BodyFields) throws(WireError) {
-        func version(_ key: String) throws(WireError) -> ProtocolVersion? {
-            try fields.optional(key, "a version", \.versionValue)
+    fileprivate init(_ fields: BodyFields, from end: Hello.End) throws(WireError) {
+        func version(_ key: String) throws(WireError) -> ProtocolVersion {
+            try fields.required(key, "a version", \.versionValue)
         }
-        if let chosen = try version("version") {
-            self = .chosen(chosen)
-            return
+        switch end {
+        case .server: self = .chosen(try version("version"))
+        case .client:
+            let (minimum, maximum) = (try version("minimum"), try version("maximum"))
+            guard minimum <= maximum else {
+                throw .invalidValue(key: "minimum", expected: "a version up to 'maximum'")
+            }
+            self = .offered(minimum...maximum)
         }
-        guard let minimum = try version("minimum"), let maximum = try version("maximum"), minimum <= maximum else {
-            throw .invalidValue(key: "minimum", expected: "a version up to 'maximum'")
-        }
-        self = .offered(minimum...maximum)
     }
 }
 

@@ -21,7 +21,7 @@ import Testing
         let client = simulation.connect(role)
         try client.hello([.message, .configuration])
         simulation.scheduler.run()
-        let hello = try Hello(body: try #require(client.received(.hello).first).dictionaryBody())
+        let hello = try HelloFrame(try #require(client.received(.hello).first)).hello(from: .server)
         #expect(hello.versions == .chosen(.first))
         #expect(hello.role == role && hello.device == simulation.simulator.endpoint(role).options.device)
         #expect(hello.capabilities == [.message, .configuration])
@@ -35,7 +35,7 @@ import Testing
         #expect(client.refusal == "version" && client.isClosed)
     }
 
-    @Test(arguments: [FrameKind.ping, .register, .control, .message, .bye])
+    @Test(arguments: [FrameKind.ping, .register, .control, .message])
     func `SES-1: nothing but hello comes first`(kind: FrameKind) throws {
         let client = simulation.connect(.primary)
         var envelope = try simulation.message()
@@ -44,7 +44,7 @@ import Testing
             switch kind {
             case .register: Envelope(.register, app: envelope.app, body: [])
             case .control: Envelope(.control, id: .random(), command: "status")
-            case .ping, .bye: Envelope(kind)
+            case .ping: Envelope(kind)
             default: envelope
             }
         try client.deliver(first)
@@ -62,6 +62,13 @@ import Testing
             simulation.scheduler.run()
             #expect(client.refusal == name && client.isClosed)
         }
+    }
+
+    @Test(arguments: [Envelope(.bye), Envelope(.refusal, name: "version")])
+    func `SES-1: a client that leaves before hello gets no answer`(farewell: Envelope) throws {
+        let client = simulation.connect(.primary)
+        try client.deliver(farewell)
+        #expect(client.isClosed && client.frames.isEmpty)
     }
 
     @Test func `SES-6: registered tells device, role, owner and the whole state`() throws {

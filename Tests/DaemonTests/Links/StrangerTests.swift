@@ -102,6 +102,15 @@ import Testing
         #expect(peer.refusals == ["hello-expected"])
     }
 
+    @Test(arguments: [Envelope(.bye), Envelope(.refusal, name: "version")])
+    func `SES-1: a device that leaves before hello gets no answer`(farewell: Envelope) throws {
+        let device = try primary()
+        let peer = try stranger(at: device)
+        try peer.send(farewell)
+        network.scheduler.run()
+        #expect(peer.isClosed && peer.received.isEmpty)
+    }
+
     @Test func aSilentStrangerIsClosedAfterTenSeconds() throws {
         let device = try primary()
         let silent = try RawPeer(over: network.connect(to: device.acceptor))

@@ -148,10 +148,13 @@ final class HostAppConnection {
 
     /// The client's hello: the highest common version and the common capabilities (SES-2, SES-3).
     private func greet(_ envelope: Envelope) throws(WireError) {
-        guard envelope.kind == .hello, !envelope.has(.pairing) else {
-            return refuse(.helloExpected, "the first frame must be hello, without a pairing")
+        switch envelope.kind {
+        case .hello where !envelope.has(.pairing): break
+        // Nothing answers either (SES-1).
+        case .bye, .refusal: return finish()
+        default: return refuse(.helloExpected, "the first frame must be hello, without a pairing")
         }
-        let hello = try HelloFrame(envelope).hello
+        let hello = try HelloFrame(envelope).hello(from: .client)
         guard case .offered(let versions) = hello.versions, let version = ProtocolVersion.chosen(from: versions) else {
             return refuse(.version, "this daemon speaks version \(ProtocolVersion.first)")
         }

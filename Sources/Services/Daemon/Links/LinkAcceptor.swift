@@ -177,7 +177,8 @@ private final class AcceptedConnection {
 
     private func greeted(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
         let pairing: UniqueIdentifier = try envelope.required(.pairing)
-        judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.scheduler.now), pairing: pairing, pin: pin)
+        let hello = try HelloFrame(envelope).hello(from: .client)
+        judge(try PeerGreeting(hello, at: context.scheduler.now), pairing: pairing, pin: pin)
     }
 
     private func judge(_ hello: PeerGreeting, pairing: UniqueIdentifier, pin: KeyIdentifier) {

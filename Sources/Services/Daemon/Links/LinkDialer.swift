@@ -269,7 +269,7 @@ extension DialledConnection: FrameChannelDelegate {
             let envelope = try Envelope(reading: frame)
             switch envelope.kind {
             case .hello where envelope[.pairing] ?? record.pairing == record.pairing:
-                judge(try PeerGreeting(HelloFrame(envelope).hello, at: context.scheduler.now))
+                judge(try PeerGreeting(HelloFrame(envelope).hello(from: .server), at: context.scheduler.now))
             case .hello: channel.refuse(.notYours, Refusal.text(foreign: .pairing, in: .hello))
             case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
             default: channel.refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")
