@@ -62,6 +62,16 @@ struct ForwardedRequestsTests {
         #expect(ledger.open(request) == .opened)
     }
 
+    @Test("SES-10: so is the identifier of a message without reply, until it is forgotten", arguments: [true, false])
+    func duplicateOfAMessage(reply: Bool) {
+        var ledger = Self.ledger(capacity: 8)
+        let message = request(reply: false, seconds: 30)
+        _ = ledger.open(message)
+        #expect(ledger.open(request(message.id, reply: reply)) == .duplicate)
+        #expect(ledger.expire(now: now + .seconds(32)) == 1)
+        #expect(ledger.open(request(message.id, reply: reply)) == .opened)
+    }
+
     @Test("LIM-7: the limit holds for each origin by itself", arguments: [1, 7, 1024])
     func capacity(limit: Int) {
         var ledger = Self.ledger(capacity: limit)

@@ -332,7 +332,9 @@ import Testing
         case .unpairedHere: try nodes.unpair(nodes.primary)
         }
         nodes.run(until: { !caller.received(.failure).isEmpty })
-        #expect(try caller.onlyFailure().code.rawValue == (end == .unpairedHere ? 7005 : 7014))
+        let error = try caller.onlyFailure()
+        #expect(error.code.rawValue == (end == .unpairedHere ? 7005 : 7014))
+        if end == .unpairedHere { #expect(error.name == "not-paired") }
     }
 
     // MARK: slow lines
