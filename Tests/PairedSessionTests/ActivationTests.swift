@@ -87,6 +87,70 @@ struct ActivationTests {
         await session.end()
     }
 
+    @Test("SES-21: the key of a state that does not read is named to the daemon, and in the errors of what it ends")
+    func unreadableState() throws {
+        let faults: [(key: String, value: PropertyListValue?, words: String)] = [
+            ("target", .string("nobody"), "key 'target' is not a paired identifier"),
+            ("level", nil, "key 'level' is not there"),
+        ]
+        for fault in faults {
+            let fixture = try SessionFixture()
+            fixture.daemon.pair()
+            fixture.daemon.answerPings()
+            fixture.activate()
+            let lost = fixture.request()
+            var body = fixture.daemon.situation.body(now: fixture.scheduler.now)
+            var entry = try #require(body["pairings"]?.arrayValue?.first?.dictionaryValue)
+            entry[fault.key] = fault.value
+            body["pairings"] = .array([.dictionary(entry)])
+            fixture.daemon.send(.state, body: body)
+            fixture.scheduler.run()
+            let refusal = try #require(fixture.daemon.received.last { $0.kind == .refusal })
+            #expect(try Refusal(refusal).description == "envelope: in state: \(fault.words)")
+            let error = try #require(lost.all.first?.error)
+            #expect(error.name == "daemon-lost" && error.reason.contains("in state: \(fault.words)"), "\(error)")
+        }
+    }
+
+    @Test("FRM-2: bytes of the daemon that are no frame are named in the errors of what they end")
+    func noFrame() throws {
+        fixture.daemon.pair()
+        fixture.daemon.answerPings()
+        fixture.activate()
+        let lost = fixture.request()
+        fixture.daemon.send(bytes: [0, 0, 0, 0])
+        fixture.scheduler.run()
+        let error = try #require(lost.all.first?.error)
+        #expect(error.name == "daemon-lost" && error.reason.contains("too-large: frame of 0 bytes"), "\(error)")
+    }
+
+    /// The error of an activation that ends without a daemon, and what the app was told meanwhile.
+    private func failure(_ prepare: (ScriptedDaemon) -> Void) throws -> (error: SessionError, told: [String]) {
+        let told = Collector<String>()
+        var options = PairedSessionOptions(application: "com.example.app")
+        options.onMissingDaemon = { told.add($0) }
+        let fixture = try SessionFixture(options)
+        fixture.daemon.pair()
+        prepare(fixture.daemon)
+        let results = Collector<Result<Void, SessionError>>()
+        fixture.core.run { core in core.activate(waiter: 1, within: .seconds(3)) { results.add($0) } }
+        fixture.scheduler.advance(by: .seconds(4))
+        return (try #require(results.all.first?.error), told.all)
+    }
+
+    @Test("SES-21: an activation that is not accepted in time says which end refused the other, and for what")
+    func activationRefused() throws {
+        let unreadable = try failure { $0.spoil = { $0["role"] = "captain" } }
+        #expect(unreadable.error.name == "no-daemon")
+        let words = "envelope: in registered: key 'role' is not primary or secondary"
+        #expect(unreadable.error.reason.hasSuffix(words) && !unreadable.error.reason.contains("is it running"))
+        #expect(unreadable.told.count == 1 && unreadable.told.first?.hasSuffix(words) == true, "\(unreadable.told)")
+        let busy = try failure { $0.refusal = Refusal(.tooManyConnections, "64 are open") }
+        #expect(busy.error.reason.hasSuffix("the daemon refused the connection: too-many-connections: 64 are open"))
+        let away = try failure { $0.isRunning = false }
+        #expect(away.error.reason == "no daemon answered in time; is it running? (no daemon)")
+    }
+
     @Test("SES-6: a refusal ends the activation with its name and text")
     func refused() throws {
         fixture.daemon.refusal = Refusal(.appOwned, "com.example.app belongs to uid 1000")

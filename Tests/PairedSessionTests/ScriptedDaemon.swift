@@ -22,6 +22,8 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     var failure: String? { isRunning ? nil : "no daemon" }
     /// The daemon's answer in place of `registered`.
     var refusal: Refusal?
+    /// Changes the body of `registered`.
+    var spoil: (inout PropertyListDictionary) -> Void = { _ in }
     /// False: it accepts connections and says nothing.
     var greets = true
     /// The capabilities that the daemon offers.
@@ -33,6 +35,8 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     /// Called for each frame that is no part of the opening and has no answer here.
     var onFrame: (Envelope) -> Void = { _ in }
     private(set) var channel: FrameChannel?
+    /// Below the channel, for bytes that are no frame.
+    private var stream: (any ByteStream)?
     private(set) var dials = 0
     /// It asks for the schema that an app names.
     var wantsSchema = false
@@ -76,7 +80,7 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
         let (own, other) = InProcessStream.pair(on: scheduler)
         let channel = FrameChannel(stream: other)
         channel.delegate = self
-        self.channel = channel
+        (self.channel, stream) = (channel, other)
         channel.start()
         scheduler.schedule(after: .zero) { completion(own) }
     }
@@ -97,6 +101,9 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     func send(_ envelope: Envelope) {
         do { channel?.send(try envelope.frame()) } catch { Issue.record("cannot send: \(error)") }
     }
+
+    /// Sends bytes that need not be a frame.
+    func send(bytes: [UInt8]) { stream?.send(bytes) }
 
     func send(_ kind: FrameKind, body: PropertyListDictionary) {
         do { send(try Envelope(kind, app: app).with(body: body)) } catch { Issue.record("cannot send: \(error)") }
@@ -172,7 +179,9 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
                 let answer = RegistrationAnswer(
                     device: device, role: role, directory: directory, uid: 1, state: situation,
                     wantsSchema: wantsSchema)
-                send(.registered, body: answer.body(now: scheduler.now))
+                var body = answer.body(now: scheduler.now)
+                spoil(&body)
+                send(.registered, body: body)
                 try sendContexts()
             case .query where try answered(QueryFrame(envelope)): break
             default: onFrame(envelope)

@@ -31,8 +31,10 @@ final class SessionOracle {
     init(on scheduler: ManualScheduler = ManualScheduler()) throws {
         self.scheduler = scheduler
         daemon = HostileDaemon(scheduler, try DaemonFrames.Facts())
-        let settings = try SessionSettings(
-            PairedSessionOptions(application: "com.example.app"), environment: { _ in nil })
+        var options = PairedSessionOptions(application: "com.example.app")
+        // Thousands of connections end by a fault here, each a line of the report.
+        options.onMissingDaemon = nil
+        let settings = try SessionSettings(options, environment: { _ in nil })
         // Used on the manual scheduler's thread only, as the session is.
         nonisolated(unsafe) let dialer: any Dialer = daemon
         session = PairedSession(settings, on: scheduler, dialer: dialer)

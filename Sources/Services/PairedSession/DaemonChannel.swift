@@ -28,6 +28,8 @@ final class DaemonChannel {
         case received(Frame)
         /// No daemon answered, or the connection ended.
         case lost
+        /// The connection ended by bytes of the daemon that are no frame; it got the reason.
+        case broken(WireError)
     }
 
     private let dialer: any Dialer
@@ -189,6 +191,6 @@ extension DaemonChannel: FrameChannelDelegate {
         }
         guard channel === self.channel else { return }
         self.channel = nil
-        onEvent(.lost)
+        if case .invalidFrame(let fault) = reason { onEvent(.broken(fault)) } else { onEvent(.lost) }
     }
 }

@@ -35,7 +35,8 @@ public struct PairedSessionOptions: Sendable {
     /// Name and version of the program, for people.
     public var software = "PairedSession \(PairedSession.version)"
     /// Called once for each `activate()` that waits longer than a second because no daemon answers, with the addresses
-    /// and their errors. By default it writes a line to standard error; nil: nothing.
+    /// and their errors, or because one end refused the connection, with the reason. By default it writes a line to
+    /// standard error; nil: nothing.
     public var onMissingDaemon: (@Sendable (String) -> Void)? = { failure in
         let line = Array("PairedSession: no daemon yet, trying again: \(failure)\n".utf8)
         // A program without standard error gets no report.

@@ -103,19 +103,27 @@ package actor SessionActor {
             activating[number] = completion
             connection.activate { [weak self] event in self?.assumeIsolated { $0.happened(event) } }
             schedule(after: .seconds(1)) { $0.reportNoDaemon(number) }
-            if let timeout { schedule(after: timeout) { $0.stopWaiting(number, .noDaemon($0.daemon.dialFailure)) } }
+            if let timeout {
+                schedule(after: timeout) {
+                    $0.stopWaiting(number, .noDaemon($0.daemon.dialFailure, ended: $0.connection.failure))
+                }
+            }
         }
     }
 
     /// An app that waits for a daemon at a wrong path would wait in silence.
     private func reportNoDaemon(_ number: UInt64) {
-        if activating[number] != nil, let failure = daemon.dialFailure { settings.onMissingDaemon?(failure) }
+        guard activating[number] != nil, let failure = daemon.dialFailure ?? connection.failure else { return }
+        settings.onMissingDaemon?(failure)
     }
 
     /// A caller of `activate` waits no longer; the session continues its attempts.
     func stopWaiting(_ number: UInt64, _ error: SessionError) {
         activating.removeValue(forKey: number)?(.failure(error))
     }
+
+    /// Why one of the ends refused the last connection; nil while the session is registered.
+    package var connectionFailure: String? { connection.failure }
 
     private func finishActivating(_ result: Result<Void, SessionError>) {
         let waiters = activating
@@ -165,7 +173,7 @@ package actor SessionActor {
         case .switching(let number): awaitArrivals(number)
         case .daemonLeaves: leaveWithDaemon()
         case .frame(let envelope):
-            do throws(WireError) { try received(envelope) } catch { connection.refuse(Refusal(error)) }
+            do throws(WireError) { try received(envelope) } catch { connection.refuse(error, in: envelope.kind) }
         }
     }
 
@@ -220,7 +228,7 @@ package actor SessionActor {
 
     /// Completes what waits for one pairing, or all of it.
     private func fail(to pairing: UniqueIdentifier?, _ loss: ClientSession.RequestLoss) {
-        let error = SessionError(loss, messageID: nil)
+        let error = SessionError(loss, because: connection.failure, messageID: nil)
         guard let pairing else {
             // A lost daemon is dialled again, and what it has not accepted is submitted again.
             if loss == .ended { transfers.failAll(error) } else { transfers.disconnected() }

@@ -116,6 +116,8 @@ final class SessionConnection {
     private(set) var keepsForLater = false
     /// The daemon has said `bye` on this connection.
     private(set) var isDaemonLeaving = false
+    /// Why one of the ends refused the last connection; nil once the daemon has accepted a registration since.
+    private(set) var failure: String?
 
     init(settings: SessionSettings, scheduler: any Scheduler, channel: DaemonChannel) {
         self.settings = settings
@@ -148,6 +150,18 @@ final class SessionConnection {
     /// The daemon broke the protocol: it gets the reason, and is dialled again later.
     func refuse(_ refusal: Refusal) {
         channel.send(refusal)
+        broken(refusal)
+    }
+
+    /// A frame of the daemon reads, and a value in it does not: the refusal names its kind and the key.
+    func refuse(_ fault: WireError, in kind: FrameKind) { refuse(Refusal(fault.refusalName, in: kind, fault)) }
+
+    /// The connection is over because the daemon broke the protocol. The reason is in the errors of the calls that end
+    /// with the connection or wait for the next one (SES-21): without it a faulty daemon looks like an absent one.
+    private func broken(_ refusal: Refusal) {
+        let app = LogField.text("app", settings.application.description)
+        PairedLog.write(LogEvent(.warning, "daemon refused", app, .outside("reason", "\(refusal)")))
+        failure = "the daemon was refused: \(refusal)"
         lost()
     }
 
@@ -203,8 +217,11 @@ final class SessionConnection {
         switch event {
         case .opened: perform(machine.connected())
         case .lost: lost()
+        case .broken(let fault): broken(Refusal(fault))
         case .received(let frame):
-            do throws(WireError) { try received(Envelope(reading: frame)) } catch { refuse(Refusal(error)) }
+            let envelope: Envelope
+            do throws(WireError) { envelope = try Envelope(reading: frame) } catch { return refuse(Refusal(error)) }
+            do throws(WireError) { try received(envelope) } catch { refuse(error, in: envelope.kind) }
         }
     }
 
@@ -217,7 +234,10 @@ final class SessionConnection {
         case .refusal: refused(try Refusal(envelope))
         case .registered:
             let answer = try RegistrationAnswer(body: ApplicationFrame(envelope).body, now: scheduler.now)
-            if machine.phase == .registering { channel.registered() }
+            if machine.phase == .registering {
+                channel.registered()
+                failure = nil
+            }
             perform(machine.registered(answer))
             if answer.wantsSchema { sendSchema() }
         case .state:
@@ -257,6 +277,7 @@ final class SessionConnection {
     }
 
     private func refused(_ refusal: Refusal) {
+        failure = "the daemon refused the connection: \(refusal)"
         guard let name = refusal.name else { return lost() }
         refusalText = refusal.text
         perform(machine.refused(name, now: scheduler.now, random: random()))

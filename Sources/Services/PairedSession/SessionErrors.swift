@@ -9,12 +9,14 @@ import TandemWire
 
 extension SessionError {
     /// The error of a request that ended without an answer (SES-23).
-    init(_ loss: ClientSession.RequestLoss, messageID: UniqueIdentifier?) {
+    /// - Parameter failure: why one of the ends refused the connection, if that is how it ended.
+    init(_ loss: ClientSession.RequestLoss, because failure: String? = nil, messageID: UniqueIdentifier?) {
         switch loss {
         case .daemonLost:
+            let cause = failure.map { " (\($0))" } ?? ""
             self.init(
                 .deliveryFailed, .daemonLost,
-                reason: "the connection to the daemon was lost; whether the message arrived is not known")
+                reason: "the connection to the daemon was lost\(cause); whether the message arrived is not known")
         case .switched: self.init(.sessionInactive, .switched, reason: "another device became the active one")
         case .unpaired: self.init(.deviceNotPaired, .unpaired, reason: "the pairing was removed")
         case .ended: self.init(.sessionNotActivated, .ended, reason: "the session was ended")
@@ -102,8 +104,14 @@ extension SessionError {
                 + "end that session first")
     }
 
-    /// - Parameter failure: why the last attempt found none.
-    static func noDaemon(_ failure: String?) -> SessionError {
+    /// - Parameters:
+    ///   - failure: why the last attempt found none.
+    ///   - ending: why one of the ends refused the last connection to one.
+    static func noDaemon(_ failure: String?, ended ending: String?) -> SessionError {
+        if failure == nil, let ending {
+            return SessionError(
+                .sessionNotActivated, .noDaemon, reason: "no daemon accepted the session in time: \(ending)")
+        }
         let cause = failure.map { " (\($0))" } ?? ""
         return SessionError(
             .sessionNotActivated, .noDaemon, reason: "no daemon answered in time; is it running?\(cause)")
