@@ -57,6 +57,11 @@ package final class App: @unchecked Sendable {
         session = PairedSession(settings, on: scheduler, dialer: own)
     }
 
+    /// Why the library or the daemon has refused its last connection; nil while it is registered.
+    var connectionEnd: String? {
+        session.core.assumeIsolated { $0.connectionFailure }.map { "\(place)'s app is not registered: \($0)" }
+    }
+
     package var isReachable: Bool { session.reachability.level == .immediate }
 
     func note(_ text: String) { log.append("\(scheduler.now.nanoseconds / 1_000_000) \(text)") }

@@ -40,9 +40,10 @@ package struct Case: Sendable, CustomStringConvertible {
         }
         do {
             try body(stage)
-        } catch let violation as Violation {
+        } catch {
+            // Also an error of the library or of the system: by itself it names neither case nor seed.
             let account = (stage.log + world.notes.suffix(60)).joined(separator: "\n")
-            throw Violation("\(self), seed \(seed): \(violation)\n\(account)")
+            throw Violation("\(self), seed \(seed): \(error)\n\(account)")
         }
         return stage.log
     }
@@ -114,7 +115,8 @@ package final class Stage {
         let pause = max(pauses, endOfPause.since(world.now))
         let limit = isRealTime ? min(limit, pause + patience) : limit
         guard try !world.wait(within: limit, until: condition) else { return }
-        throw Violation((["in time: \(text())"] + rawApps.compactMap(\.end)).joined(separator: "; "))
+        let ends = apps.compactMap(\.connectionEnd) + rawApps.compactMap(\.end)
+        throw Violation((["in time: \(text())"] + ends).joined(separator: "; "))
     }
 
     // MARK: links and daemons that come back

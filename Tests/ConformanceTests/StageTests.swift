@@ -18,6 +18,7 @@ import Testing
         var isLinkAllowed = true
         var streamFaults: FaultPlan?
         private(set) var limits: [Duration] = []
+        var notes: [String] = []
         private let stream: (any ByteStream)?
 
         init(connecting stream: (any ByteStream)? = nil) { self.stream = stream }
@@ -61,6 +62,17 @@ import Testing
         world.streamFaults = FaultPlan.none
         stage.endStreamFaults()
         #expect(try limit() == .seconds(47), "SES-17: a stuck link is dead after 15 s")
+    }
+
+    @Test func `an error that is no violation is told with case, clause, seed and the daemons' last lines`() {
+        struct Lost: Error, CustomStringConvertible { let description = "7014 deliveryFailed" }
+        let world = StillWorld()
+        world.notes = ["primary: it ends in the middle"]
+        let each = Case("SES-23", "a reply comes") { _ in throw Lost() }
+        let violation = #expect(throws: Violation.self) { try each.run(in: world, seed: 7, length: .short) }
+        #expect(
+            violation?.description
+                == "SES-23: a reply comes, seed 7: 7014 deliveryFailed\nprimary: it ends in the middle")
     }
 
     @Test func `SES-17: an app without the library answers a ping, and a wait says when its connection has ended`()
