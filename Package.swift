@@ -188,6 +188,7 @@ let testTargets: [Target] = [
         name: "TandemConformance",
         dependencies: (values + machinery + [
             "TandemSession", "TandemOperations", "TandemDaemon", "PairedSession", "TandemTestSupport",
+            "CTandemTestSupport",
         ]).map { .byName(name: $0) },
         path: "Tests/Conformance", swiftSettings: strict),
     tests("Base", imports: ["TandemBase"]),

@@ -9,7 +9,7 @@ import TandemTestSupport
 
 /// The parameters of a run of the suite.
 package struct SuitePlan: Sendable {
-    /// Each case runs that often, with a seed of its own.
+    /// Each case runs that often, with a seed of its own; 0: none runs, and the results list them.
     package var runs: UInt64 = 1
     package var firstSeed: UInt64 = 1
     package var length = RunLength.short
@@ -85,10 +85,11 @@ package final class SuiteRun: Sendable {
     private var count: Int { cases.count * Int(clamping: plan.runs) }
 
     /// Runs everything.
-    /// - Returns: what did not hold, each with its case and seed; and whether there was anything to run.
+    /// - Returns: what did not hold, each with its case and seed; and whether there was no case to run.
     package func failures() async -> (all: [String], isEmpty: Bool) {
         // Also a world without a case reports, so that one that crashed differs from it.
-        guard count > 0 else { return (report([]), true) }
+        guard count > 0 else { return (report([]), cases.isEmpty) }
+        Leftovers.watchSignals()
         await withCheckedContinuation { continuation in
             let width = min(plan.width, count)
             state.withLock { $0.threads = width }

@@ -38,4 +38,18 @@ import Testing
         let whole = String(decoding: try #require(TemporaryDirectory.read(path)), as: UTF8.self)
         #expect(whole.contains("<testsuite name=\"simulator\" tests=\"0\" failures=\"0\" errors=\"0\">\n</testsuite>"))
     }
+
+    @Test func `a run with no seed lists the cases of its world in the results, and plays none`() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.path("results.xml")
+        let variables = ["TANDEM_CONFORMANCE_RUNS": "0", "TANDEM_CONFORMANCE_JUNIT": path]
+        // Without a command no daemon could start.
+        let plan = SuitePlan(environment: { variables[$0] }, tandem: "/nonexistent")
+        let outcome = await SuiteRun(.processes, plan).failures()
+        #expect(outcome.all.isEmpty && !outcome.isEmpty)
+        let text = String(decoding: try #require(TemporaryDirectory.read(path)), as: UTF8.self)
+        let cases = WorldKind.processes.cases(plan.length)
+        #expect(text.hasPrefix("<testsuite name=\"processes\" tests=\"\(cases.count)\" failures=\"0\" errors=\"0\">"))
+        #expect(text.ranges(of: "<testcase ").count == cases.count)
+    }
 }

@@ -1,10 +1,14 @@
 // A directory of a test's own, with a short path (sockets live in it), removed with all it holds when the test lets go.
 
 import Glibc
+import Synchronization
 
 /// A directory that exists as long as this value is referenced; mode 0700.
 package final class TemporaryDirectory: Sendable {
     package let path: String
+
+    /// The paths of those that this process has now.
+    private static let living = Mutex<Set<String>>([])
 
     /// Where the directories are: in memory if there is enough, because a test waits for seconds when somebody else's
     /// writing keeps the disk busy. Tests below the store cover the data that a disk may lose.
@@ -22,15 +26,37 @@ package final class TemporaryDirectory: Sendable {
     package init(in place: String? = nil) {
         let place = place ?? Self.place
         var template = Array("\(place)/tandem-XXXXXX".utf8CString)
-        path = template.withUnsafeMutableBufferPointer { template in
-            guard let start = template.baseAddress, mkdtemp(start) != nil else {
-                preconditionFailure("cannot make a directory in \(place): errno \(errno)")
+        path = Self.living.withLock { living in
+            let path = template.withUnsafeMutableBufferPointer { template in
+                guard let start = template.baseAddress, mkdtemp(start) != nil else {
+                    preconditionFailure("cannot make a directory in \(place): errno \(errno)")
+                }
+                return String(cString: start)
             }
-            return String(cString: start)
+            living.insert(path)
+            return path
         }
     }
 
-    deinit { Self.remove(path) }
+    deinit {
+        Self.remove(path)
+        _ = Self.living.withLock { $0.remove(path) }
+    }
+
+    /// Removes all of this process: the last thing before its end by a signal.
+    /// - Parameter end: ends the process. Until it does, this process can make no other directory.
+    package static func removeAll(then end: () -> Void) {
+        living.withLock { living in
+            for path in living {
+                // A program that has just been killed may leave its last file while the others are removed.
+                for _ in 0..<100 where access(path, F_OK) == 0 {
+                    Self.remove(path)
+                    usleep(10_000)
+                }
+            }
+            end()
+        }
+    }
 
     /// The path of an entry of this directory.
     package func path(_ name: String) -> String { "\(path)/\(name)" }

@@ -15,3 +15,7 @@ enum tandem_call {
 
 // Counts this thread's calls into `counts` (TANDEM_CALL_KINDS of them) until called with NULL.
 void tandem_count_calls(uint64_t *counts);
+
+// From now on SIGTERM and SIGINT do not end this process: their numbers are bytes of a pipe. Returns the end to read
+// from, or -1 if there can be none. Once for a process.
+int tandem_ending_signals(void);
