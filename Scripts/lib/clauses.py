@@ -37,17 +37,40 @@ WORDS = [
 
 def clause_problems(root):
     """Clauses defined twice, citations of what does not exist, and words that only one side knows."""
-    protocol = {file.name: file.read_text() for file in sorted((root / "Protocol").glob("*.md"))}
-    definitions = [clause for text in protocol.values() for clause in DEFINED.findall(text)]
+    protocol = protocol_texts(root)
+    definitions = definitions_in(protocol)
     for clause in sorted({clause for clause in definitions if definitions.count(clause) > 1}):
         yield f"Protocol: {clause} is defined {definitions.count(clause)} times"
-    known = {*definitions, *LIMIT.findall(protocol["Limits.md"])}
+    known = known_clauses(root)
     records = {file.name[:4] for file in (root / "Protocol/Decisions").glob("*.md")}
     yield from citation_problems(root, known, records)
     yield from untested_problems(root, known)
     for name, file, document, start, end in WORDS:
         yield from word_problems(root, name, file, document, between(protocol[document], start, end))
     yield from number_problems(root, between(protocol["Session.md"], "**SES-20**", "`name`"))
+
+
+def protocol_texts(root):
+    """The protocol's documents by their names."""
+    return {file.name: file.read_text() for file in sorted((root / "Protocol").glob("*.md"))}
+
+
+def definitions_in(protocol):
+    """The clauses of the documents in their order, one that is defined twice as often."""
+    return [clause for text in protocol.values() for clause in DEFINED.findall(text)]
+
+
+def known_clauses(root):
+    """All clauses, those of the table of limits too."""
+    protocol = protocol_texts(root)
+    return {*definitions_in(protocol), *LIMIT.findall(protocol["Limits.md"])}
+
+
+def cited_in(text):
+    """The clauses that a text cites, and those between them in ranges."""
+    between_them = {f"{series}-{number}" for series, first, last in RANGE.findall(text)
+                    for number in range(int(first), int(last) + 1)}
+    return frozenset(CITED.findall(text)) | between_them
 
 
 def cited_by(file):
@@ -60,10 +83,7 @@ def cited_by(file):
 def read_citations(file, *_):
     """Once for each state of a file: the self-test looks at all of them for each violation that it plants."""
     text = file.read_text()
-    clauses = frozenset(CITED.findall(text))
-    between_them = {f"{series}-{number}" for series, first, last in RANGE.findall(text)
-                    for number in range(int(first), int(last) + 1)}
-    return clauses, frozenset(RECORD.findall(text)), clauses | between_them
+    return frozenset(CITED.findall(text)), frozenset(RECORD.findall(text)), cited_in(text)
 
 
 def citation_problems(root, known, records):
