@@ -56,17 +56,21 @@ import Testing
         let app = try nodes.connect(to: .other)
         let pairing = try nodes.pairingIdentifier(of: nodes.other)
         nodes.network.takeDown()
-        func submit() throws {
+        func submit(_ id: UniqueIdentifier = .random()) throws {
             let body: PropertyListDictionary = ["n": .data([UInt8](repeating: 7, count: 60_000))]
-            let item = Envelope(.submit, app: nodes.app, pairing: pairing, id: .random(), channel: .userInfo)
+            let item = Envelope(.submit, app: nodes.app, pairing: pairing, id: id, channel: .userInfo)
             let before = app.frames.count
             try app.send(item.with(body: body))
             nodes.run(until: { app.frames.count > before })
         }
-        for _ in 0..<8 { try submit() }
+        let first = UniqueIdentifier.random()
+        try submit(first)
+        for _ in 0..<7 { try submit() }
         disk.fill()
         while app.received(.failure).isEmpty { try submit() }
         #expect(app.received(.failure).map(\.code) == [7015])
+        try submit(first)
+        #expect(app.received(.accepted).count { $0.id == first } == 2, "DEL-33: an item that is stored needs no room")
         nodes.clock.advance(by: .seconds(6))
         // The first look: the ledger has seen it when it happened.
         let problems = nodes.ask(nodes.other, "health").body.rows("problems")

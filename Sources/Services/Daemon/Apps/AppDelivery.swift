@@ -124,10 +124,20 @@ package final class AppDelivery {
     /// SES-49).
     private func submit(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let item = frame.item
-        if let error = obstacle(to: frame, connection) { return refuse(item, error, connection) }
+        let hasFile = item.queue.channel.properties.hasFile
+        let obstacle = obstacle(toNew: frame, connection)
+        let isAccepted = (obstacle != nil || hasFile || delivery.isDiskFull) && hasAccepted(item, of: connection)
+        if let obstacle, !isAccepted { return refuse(item, obstacle, connection) }
         guard !queries.hasTakenBack(item) else { return refuse(item, .takenBack, connection) }
-        if item.queue.channel.properties.hasFile { return submitFile(frame, connection) }
         let number = connection.number
+        if isAccepted {
+            // Never as a new item, which its commit may have lost: this frame may be one that is refused.
+            outcomes.setSubmitter(number, of: item.id, in: item.queue)
+            return delivery.submissions.answerAgain(item.id, in: item.queue) { [weak self] in
+                self?.submitted(item, $0, number)
+            }
+        }
+        if hasFile { return submitFile(frame, connection) }
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
         let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
         accounts.beginSubmission(of: user, size, from: connection.port)
@@ -164,15 +174,12 @@ package final class AppDelivery {
         connection.send(FailureFrame(of: item, error))
     }
 
-    /// The first reason against taking an item; nil if there is none. Only a new item has any: one that was accepted
-    /// continues whatever has changed since, also if its app has missed the acceptance (DEL-33, CTL-14).
-    private func obstacle(to frame: SubmitFrame, _ connection: HostAppConnection) -> SessionError? {
-        let (id, queue) = (frame.item.id, frame.item.queue)
-        guard let obstacle = obstacle(toNew: frame, connection) else { return nil }
-        let isAccepted =
-            queue.channel.isForApps && registrations.mayUseQueues(of: queue.app, by: connection.credentials.user)
-            && delivery.submissions.hasAccepted(id, in: queue)
-        return isAccepted ? nil : obstacle
+    /// Whether an item of the app was accepted before. Whatever has changed since, it continues, also if its app has
+    /// missed the acceptance (DEL-33, CTL-14).
+    private func hasAccepted(_ item: ItemKey, of connection: HostAppConnection) -> Bool {
+        item.queue.channel.isForApps
+            && registrations.mayUseQueues(of: item.queue.app, by: connection.credentials.user)
+            && delivery.submissions.hasAccepted(item.id, in: item.queue)
     }
 
     /// The first reason against taking an item that was not accepted before (SES-13), as far as the daemon can see.
@@ -210,17 +217,10 @@ package final class AppDelivery {
 
     // MARK: submitting files
 
-    /// An app begins to submit a file, which becomes an item when it is durable here. The same identifier again is the
-    /// same item.
+    /// An app begins to submit a file, which becomes an item when it is durable here.
     private func submitFile(_ frame: SubmitFrame, _ connection: HostAppConnection) {
         let item = frame.item
         let number = connection.number
-        if delivery.submissions.hasAccepted(item.id, in: item.queue) {
-            outcomes.setSubmitter(number, of: item.id, in: item.queue)
-            return delivery.submissions.answerAgain(item.id, in: item.queue) { [weak self] in
-                self?.submitted(item, $0, number)
-            }
-        }
         guard let files = delivery.files?.uploads, let body = try? Body.dictionary(frame.body) else {
             let error = SessionError(.deliveryFailed, .unsupportedKind, reason: "no files are taken here")
             return refuse(item, error, connection)

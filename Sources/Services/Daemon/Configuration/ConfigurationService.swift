@@ -318,9 +318,10 @@ final class ConfigurationService {
             .map { ($0.application, receiver.state.clockFloor(of: $0)) }.sorted { $0 < $1 }
     }
 
-    /// The apps that do not load what is applied, as they have said (CFG-42, CFG-115), each with the name of its fault.
+    /// The apps that do not load what is applied for the present target, as they have said (CFG-42, CFG-115), each with
+    /// the name of its fault.
     var notLoaded: [(app: ApplicationIdentifier, fault: String)] {
-        receiver.state.slots.values.compactMap { slot in
+        receiver.state.slots.values.filter { context.isShown($0.key) }.compactMap { slot in
             receiver.loadFault(of: slot).map { (slot.key.subject.application, $0.name) }
         }.sorted { $0 < $1 }
     }

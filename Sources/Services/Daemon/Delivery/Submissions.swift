@@ -52,14 +52,20 @@ package final class Submissions {
         return item
     }
 
-    /// Answers as ``submit(_:to:then:)`` for an item that was submitted before: when it is durable, or when it was lost
-    /// with its commit.
+    /// Answers as ``submit(_:to:then:)`` for an item that was submitted before: when it is durable, also while a full
+    /// disk takes no new ones, or when it was lost with its commit.
     package func answerAgain(_ id: UniqueIdentifier, in key: QueueKey, then completion: @escaping Completion) {
-        guard let queue = queues[key] else { return later { completion(.failure(.unpaired)) } }
+        let holder = holder(of: id, in: key)
+        guard let queue = queues[holder] else { return later { completion(.failure(.unpaired)) } }
+        let note: AcceptedFrame.Note? = holder == key ? nil : .demoted
         queue.perform(
-            { queue in (queue.isKnown(id), OutboundTransition()) },
+            { queue in ((queue.isKnown(id), queue.record(of: id)?.revision), OutboundTransition()) },
             then: { result in
-                completion(result.flatMap { $0 ? .success(SubmitReceipt(isDuplicate: true)) : .failure(.lost) })
+                completion(
+                    result.flatMap { isKnown, revision in
+                        isKnown
+                            ? .success(SubmitReceipt(note, revision: revision, isDuplicate: true)) : .failure(.lost)
+                    })
             })
     }
 
