@@ -51,7 +51,8 @@ package struct Case: Sendable, CustomStringConvertible {
     /// All of them.
     package static let all =
         MessageCases.all + BroadcastCases.all + UserInfoCases.all + EndCases.all + ContextCases.all + FileCases.all
-        + LossCases.all + FrameCases.all + LengthCases.all + RetryCases.all + LaterCases.all
+        + LossCases.all + FrameCases.all + LengthCases.all + RetryCases.all + LaterCases.all + JoinCases.all
+        + StateCases.all + StoreCases.all
 }
 
 /// A world and what a case has set up there.
@@ -132,8 +133,9 @@ package final class Stage {
         expectPause()
     }
 
-    func restart(_ place: Place, _ ending: Ending) throws {
-        try world.restart(place, ending)
+    /// - Parameter meanwhile: runs while the daemon is away, with the path of its state directory.
+    func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void = { _ in }) throws {
+        try world.restart(place, ending, meanwhile: meanwhile)
         expectPause()
     }
 

@@ -50,10 +50,22 @@ final class RawApp {
 
     /// Whether a `state` or `registered` has said that the counterpart of the only pairing takes messages now.
     var isReachable: Bool {
-        get throws {
-            let pairing = try situation["pairings"]?.arrayValue?.first?.dictionaryValue
-            return pairing?["level"] == .string("immediate")
-        }
+        get throws { try entry["level"] == .string("immediate") }
+    }
+
+    /// How a pairing is, one entry for each, by the last `state` or `registered`.
+    var entries: [PropertyListDictionary] {
+        get throws { try (situation["pairings"]?.arrayValue ?? []).compactMap(\.dictionaryValue) }
+    }
+
+    /// The first of them; empty if there is none.
+    var entry: PropertyListDictionary {
+        get throws { try entries.first ?? [:] }
+    }
+
+    /// How often the level or the reason of the only pairing has changed (SES-7).
+    var changes: Int64 {
+        get throws { try entry["changes"]?.integerValue ?? 0 }
     }
 
     /// The active pairing, by the last `state` or `registered`; nil if there is none.

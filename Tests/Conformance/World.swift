@@ -17,6 +17,8 @@ package enum Ability: String, Sendable, CaseIterable {
     case kill
     /// Apps can be killed.
     case killApps
+    /// Daemons take all the commands of their operators (Control); a simulator takes a few of them.
+    case control
     /// The clock is the test's: hours cost nothing, and one seed gives one run.
     case manualTime
     /// Bytes on device links are late or wrong, the links end anywhere.
@@ -67,7 +69,8 @@ package protocol World: AnyObject {
     func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool
 
     /// Ends the daemon and starts it over its state.
-    func restart(_ place: Place, _ ending: Ending) throws
+    /// - Parameter meanwhile: runs while it is away, with the path of its state directory.
+    func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws
     /// Breaks all device links; they come back by themselves while ``isLinkAllowed``.
     func cutLinks()
     var isLinkAllowed: Bool { get set }
@@ -85,7 +88,9 @@ package protocol World: AnyObject {
 
 extension World {
     package var notes: [String] { [] }
-    package func restart(_ place: Place, _ ending: Ending) throws { throw Violation("this world restarts nothing") }
+    package func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {
+        throw Violation("this world restarts nothing")
+    }
     package func cutLinks() {}
     package var isLinkAllowed: Bool {
         get { true }

@@ -16,7 +16,7 @@ package enum WorldKind: String, Sendable, CaseIterable {
 
     package var abilities: Set<Ability> {
         // Nothing kills a node of a loop but the end of its process.
-        let sockets: Set<Ability> = [.durable, .cut, .restart, .killApps, .streamFaults]
+        let sockets: Set<Ability> = [.durable, .cut, .restart, .killApps, .streamFaults, .control]
         return switch self {
         case .simulator: [.durable, .manualTime, .killApps]
         case .manual: Set(Ability.allCases)

@@ -33,7 +33,7 @@ import Testing
             limits.append(limit)
             return try condition()
         }
-        func restart(_ place: Place, _ ending: Ending) throws {}
+        func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {}
         func stop() {}
     }
 

@@ -12,7 +12,7 @@ import TandemWire
 
 enum FileCases {
     static let all: [Case] =
-        [filesBothWays, fileWaits, fileRejected, fileCut, fileTorn]
+        [filesBothWays, fileWaits, fileRejected, fileNames, fileSpoiled, fileCut, fileTorn]
         + [Ending.orderly, .killed].flatMap { ending in
             [Place.primary, .secondary(0)].map { fileRestart($0, ending) }
         }
@@ -127,6 +127,58 @@ enum FileCases {
         try demand(secondary.items.map(\.number) == [0, 1], "each once: \(secondary.items.map(\.number))")
     }
 
+    private static let fileNames = Case(
+        "FIL-12", "a name that leads elsewhere stays a text, and its file is in the directory of its item",
+        needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.rawPair()
+        let home = try secondary.only(.registered).dictionaryBody()["directory"]?.stringValue
+        let names: [(name: String, last: String?)] = [
+            ("../../../escape", "escape"), ("/etc/passwd", "passwd"), ("..", nil), ("", "file"), ("a\nb", "a_b"),
+            ("up/\u{1B}[2J.txt", "_[2J.txt"), (".hidden", "_hidden"), ("-rf", "_rf"), ("a\\b", "a_b"),
+        ]
+        for (number, each) in names.enumerated() {
+            let content = [UInt8(number)]
+            _ = try stage.handOver(content, named: each.name, from: primary)
+            let delivery = try stage.delivery(number, at: secondary)
+            let manifest = try delivery.dictionaryBody()
+            try demand(manifest["name"] == .string(each.name), "the sender's name: \(manifest)")
+            let path = manifest["path"]?.stringValue ?? ""
+            let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { String($0) }
+            try demand(
+                parts.count > 4 && parts[parts.count - 4] == "inbox" && !parts.contains(".") && !parts.contains(".."),
+                "in inbox/PAIRING/ITEM: \(path)")
+            if let home { try demand(path.hasPrefix("\(home)/inbox/"), "within \(home): \(path)") }
+            if let last = each.last { try demand(parts.last == last, "'\(last)': \(path)") }
+            try demand(TemporaryDirectory.read(path) == content, "its bytes are at \(path)")
+            try secondary.judge(delivery, "handled")
+        }
+    }
+
+    private static let fileSpoiled = Case(
+        "FIL-11", "a file of other bytes than its digest says reaches no handler, and its sender is told",
+        needs: [.durable, .cut, .restart]
+    ) { stage in
+        let (first, secondary) = try stage.rawPair()
+        stage.world.isLinkAllowed = false
+        stage.world.cutLinks()
+        try stage.wait("the loss is seen") { try !first.isReachable }
+        let content = stage.generator.bytes(5000)
+        let file = try stage.handOver(content, named: "file", from: first)
+        var isSpoiled = false
+        try stage.restart(.primary, .orderly) { state in isSpoiled = StateDirectory.spoil(content, in: state) }
+        // A daemon that keeps the bytes in another form is not judged.
+        guard isSpoiled else { return }
+        let primary = try stage.registered(at: .primary)
+        stage.relink()
+        try stage.wait("it ends", pauses: Backoff.longest + .seconds(1 + 2 + 4 + 8)) {
+            try !primary.received(.finished).isEmpty
+        }
+        let end = try primary.only(.finished)
+        try demand(end.id == file && end.name == "dead" && end.code == 7014, "dead: \(end.name ?? "") \(end.fault)")
+        try demand(secondary.received(.delivery).isEmpty, "no handler has it")
+    }
+
     // MARK: what breaks meanwhile
 
     /// Files flow while something is done to them until the last is handled.
@@ -166,5 +218,25 @@ enum FileCases {
         disturbed(
             "FIL-8", "files flow on when the \(place)'s daemon was \(ending.participle)", needs: ending.needs
         ) { stage in try stage.restart(place, ending) }
+    }
+}
+
+extension Stage {
+    /// Hands a file over without the library.
+    /// - Returns: its item, which is accepted.
+    fileprivate func handOver(_ content: [UInt8], named name: String, from app: RawApp) throws -> UniqueIdentifier {
+        let id = UniqueIdentifier.random()
+        var frame = try submission(on: .file)
+        frame.id = id
+        let body: PropertyListDictionary = ["name": .string(name), "size": .integer(Int64(content.count))]
+        try app.send(frame.with(body: body))
+        try wait("the daemon takes it") {
+            try app.received(.progress).contains { $0.id == id && $0.name == "taking" }
+        }
+        try app.send(
+            Envelope(
+                .chunk, app: frame.app, pairing: frame.pairing, id: id, channel: .file, offset: 0, body: content))
+        try wait("it is accepted") { try app.received(.accepted).contains { $0.id == id } }
+        return id
     }
 }

@@ -8,8 +8,8 @@ import TandemWire
 
 enum FrameCases {
     static let all = [
-        greeting, helloExpected, secondReceiver, unknownKind, notYours, duplicateIdentifier, secondReply,
-        fileProgress, farewell,
+        greeting, helloExpected, secondReceiver, unknownKind, unknownKeys, sealing, misplaced, notYours,
+        duplicateIdentifier, secondReply, otherReply, fileProgress, farewell,
     ]
 
     private static let greeting = Case(
@@ -53,6 +53,54 @@ enum FrameCases {
         try stage.expectRefusal("unknown-kind", of: app)
     }
 
+    private static let unknownKeys = Case(
+        "FRM-9", "a key that is not known is refused by that name, and one that its frame lacks or must not have, too"
+    ) { stage in
+        let message = try stage.request(.random()).fields
+        let faulty: [(frame: PropertyListDictionary, name: String)] = [
+            (["kind": "ping", "colour": "red"], "unknown-key"), (message.with("colour", "red"), "unknown-key"),
+            (["kind": "ping", "channel": "userInfo"], "envelope"), (message.with("deadline", "soon"), "envelope"),
+            (message.with("id", nil), "envelope"),
+        ]
+        for (frame, name) in faulty {
+            let app = try stage.registered(at: .primary, receives: false)
+            try app.send(frame)
+            try stage.expectRefusal(name, of: app)
+        }
+    }
+
+    private static let sealing = Case(
+        "FRM-14", "a sealed body is refused by that name, and one that says that it is plain arrives"
+    ) { stage in
+        let (primary, secondary) = try stage.rawPair()
+        let message = try stage.request(.random())
+        try primary.send(message.fields.with("sealing", 0))
+        try stage.wait("the plain one") { try !secondary.received(.message).isEmpty }
+        try demand(secondary.only(.message).id == message.id, "the plain one")
+        let app = try stage.registered(at: .primary, receives: false)
+        try app.send(stage.request(.random()).fields.with("sealing", 1))
+        try stage.expectRefusal("unknown-sealing", of: app)
+        try demand(secondary.received(.message).count == 1, "the plain one only")
+    }
+
+    private static let misplaced = Case(
+        "SES-6", "a registered connection neither controls nor registers again, and one that controls registers nothing"
+    ) { stage in
+        let status = try Envelope(.control, id: .random(), command: ControlName.status.rawValue).with(body: [:])
+        let (app, other) = (
+            try stage.registered(at: .primary, receives: false), try stage.registered(at: .primary, receives: false)
+        )
+        try app.send(status)
+        try other.register(receives: false)
+        let console = try stage.greeted(at: .primary)
+        try console.send(status)
+        try stage.wait("an answer") { try !console.received(.result).isEmpty }
+        try console.register(receives: false)
+        let early = try stage.greeted(at: .primary)
+        try early.send(stage.request(.random()))
+        for each in [app, other, console, early] { try stage.expectRefusal("unexpected", of: each) }
+    }
+
     private static let notYours = Case("FRM-13", "a frame that names another app is refused") { stage in
         let app = try stage.registered(at: .primary)
         let other = try ApplicationIdentifier("org.example.another")
@@ -84,6 +132,30 @@ enum FrameCases {
         try stage.wait("a reply") { try !primary.received(.reply).isEmpty }
         stage.linger(.seconds(2))
         try demand(primary.only(.reply).id == id, "once")
+        try demand(primary.received(.failure).isEmpty, "and no failure")
+    }
+
+    private static let otherReply = Case(
+        "SES-10", "only the connection that got a request answers it, and only once"
+    ) { stage in
+        let (primary, secondary) = try stage.rawPair()
+        let other = try stage.registered(at: .secondary(0), receives: false)
+        try primary.send(stage.request(.random()))
+        try stage.wait("the request") { try !secondary.received(.message).isEmpty }
+        let message = try secondary.only(.message)
+        let failure = Envelope(
+            .failure, app: message.app, pairing: message.pairing, id: message.id, code: 7014, name: "forged")
+        try other.reply(to: message)
+        try other.send(failure)
+        try stage.expectAnswer(to: other)
+        stage.linger(.seconds(2))
+        try demand(primary.received(.reply).isEmpty && primary.received(.failure).isEmpty, "the request is open")
+        try secondary.reply(to: message)
+        try stage.wait("a reply") { try !primary.received(.reply).isEmpty }
+        try secondary.send(failure)
+        try stage.expectAnswer(to: secondary)
+        stage.linger(.seconds(2))
+        try demand(primary.only(.reply).id == message.id, "the reply, once")
         try demand(primary.received(.failure).isEmpty, "and no failure")
     }
 

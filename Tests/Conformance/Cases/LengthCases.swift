@@ -239,18 +239,3 @@ extension Stage {
             reply: true, body: [UInt8](repeating: 7, count: count))
     }
 }
-
-extension Envelope {
-    /// Its keys and values, to be changed into an envelope that is not valid.
-    fileprivate var fields: PropertyListDictionary {
-        get throws { try PropertyListReader.readDictionary(frame().payload.copied()) }
-    }
-}
-
-extension PropertyListDictionary {
-    fileprivate func with(_ key: String, _ value: PropertyListValue) -> PropertyListDictionary {
-        var changed = self
-        changed[key] = value
-        return changed
-    }
-}

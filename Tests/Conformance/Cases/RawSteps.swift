@@ -14,9 +14,10 @@ extension RawApp {
         try send(Envelope(.hello).with(body: body))
     }
 
-    func register(receives: Bool = true) throws {
+    /// - Parameter facts: what the app declares besides.
+    func register(receives: Bool = true, declaring facts: PropertyListDictionary = [:]) throws {
         let app = try ApplicationIdentifier(Stage.appName)
-        try send(Envelope(.register, app: app).with(body: ["receives": .boolean(receives)]))
+        try send(Envelope(.register, app: app).with(body: facts.with("receives", .boolean(receives))))
     }
 
     func reply(to message: Envelope) throws {
@@ -113,4 +114,18 @@ extension Stage {
 extension Envelope {
     /// Code and name of a `failure`, for a violation.
     var fault: String { "\(code ?? 0) \(name ?? "-")" }
+
+    /// Its keys and values, to be changed into an envelope that is not valid.
+    var fields: PropertyListDictionary {
+        get throws { try PropertyListReader.readDictionary(frame().payload.copied()) }
+    }
+}
+
+extension PropertyListDictionary {
+    /// With this value of the key; nil: without the key.
+    func with(_ key: String, _ value: PropertyListValue?) -> PropertyListDictionary {
+        var changed = self
+        changed[key] = value
+        return changed
+    }
 }

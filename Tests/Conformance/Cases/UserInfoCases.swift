@@ -8,7 +8,7 @@ import TandemWire
 
 enum UserInfoCases {
     static let all = [
-        levels, inOrder, bothWays, counterpartAway, outstanding, failsOnce, rejected, deadLetter, topics,
+        levels, inOrder, bothWays, counterpartAway, aged, outstanding, failsOnce, rejected, deadLetter, topics,
         sameIdentifier,
     ]
 
@@ -63,13 +63,35 @@ enum UserInfoCases {
         try stage.checkFlow(0..<20, at: .secondary(0))
     }
 
+    private static let aged = Case(
+        "DEL-15", "a handler is told the age of its item and how long it still lives, counted on while it waits",
+        needs: [.durable]
+    ) { stage in
+        let primary = try stage.alone()
+        let (life, pause, slack) = (Duration.seconds(600), Duration.seconds(2), Duration.milliseconds(20))
+        let start = stage.world.now
+        let item = try stage.submit([1], from: primary, options: TransferOptions(timeToLive: life))[0]
+        try stage.wait("stored") { primary.storedItems.contains(item.id) }
+        stage.pass(pause)
+        let secondary = try stage.registered(at: .secondary(0))
+        let delivery = try stage.delivery(0, at: secondary)
+        let longest = stage.world.now.since(start) + slack
+        guard let age = delivery.age, let left = delivery.remaining else { throw Violation("'age' and 'remaining'") }
+        try demand(age >= pause - slack && age <= longest, "\(pause) to \(longest) old: \(age)")
+        try demand(left >= life - longest && left <= life - pause + slack, "\(life) less that time: \(left)")
+        try secondary.judge(delivery, "handled")
+        try stage.wait("handled") { item.outcome == .handled }
+    }
+
     private static let outstanding = Case(
         "SES-54", "items that have not ended are listed in order, each with how far it has come", needs: [.durable]
     ) { stage in
         func listed(by app: App) throws -> [OutstandingPage.Item] {
             let answer = app.ask(.outstanding(after: 0))
             try stage.wait("an answer") { answer.value != nil }
-            return OutstandingPage(try answer.value?.get().body ?? [:]).items
+            let page = OutstandingPage(try answer.value?.get().body ?? [:])
+            try demand((page.more == nil) == page.items.isEmpty, "'more' with items only: \(page)")
+            return page.items
         }
         let primary = try stage.alone()
         let items = try stage.submit(0..<5, from: primary)

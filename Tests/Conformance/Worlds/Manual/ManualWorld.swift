@@ -54,12 +54,13 @@ package final class ManualWorld: World {
     // MARK: daemons
 
     private func socket(_ place: Place) -> String { directory.path(place.fileName + ".sock") }
+    private func state(_ place: Place) -> String { directory.path(place.fileName) }
 
     @discardableResult
     private func start(_ place: Place) throws -> Node {
         let process = ProcessScheduler(processes.clock)
         var options = NodeOptions(
-            role: place == .primary ? .primary : .secondary, name: "\(place)", state: directory.path(place.fileName),
+            role: place == .primary ? .primary : .secondary, name: "\(place)", state: state(place),
             local: socket(place))
         if place == .primary { options.listen = [.unix(path: directory.path("link"))] }
         let draws = processes.draws
@@ -74,11 +75,12 @@ package final class ManualWorld: World {
         return node
     }
 
-    package func restart(_ place: Place, _ ending: Ending) throws {
+    package func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {
         guard let daemon = daemons.removeValue(forKey: place) else { throw Violation("\(place) does not run") }
         if ending == .orderly { try stop(daemon.node) }
         processes.end(daemon.process)
         daemon.node.abandon()
+        try meanwhile(state(place))
         try start(place)
     }
 

@@ -66,8 +66,9 @@ package final class SocketWorld: World {
         set { daemons.frameFate = newValue }
     }
 
-    package func restart(_ place: Place, _ ending: Ending) throws {
+    package func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {
         try daemons.end(place, ending)
+        try meanwhile(site.state(place))
         try daemons.start(place)
     }
 
