@@ -1,5 +1,7 @@
 """Mutants of files: bytes that are others or too few, and words about a file that are not true."""
-from mutant import SECONDARY, Mutant, body_of, with_body
+import posixpath
+
+from mutant import SECONDARY, Mutant, body_of, with_body, without
 
 WHOLE = "FIL-10: files arrive whole"
 
@@ -71,6 +73,31 @@ class FileRenamed(Manifests):
         return {"name": f"{body['name']}~"}
 
 
+class FileNameObeyed(Manifests):
+    """puts a file where its name leads"""
+    clause, judges = "FIL-12", "FIL-12: a name that leads elsewhere"
+
+    def changes(self, body):
+        return {"path": posixpath.join(posixpath.dirname(body["path"]), body["name"])}
+
+
+class FileNameReduced(Manifests):
+    """tells an app the name of the received file for that of the sender's"""
+    clause, judges = "FIL-12", "FIL-12: a name that leads elsewhere"
+
+    def changes(self, body):
+        return {"name": posixpath.basename(body["path"])}
+
+
+class SpoiledUntold(Mutant):
+    """says of a file with other bytes than its digest says that it was handled"""
+    clause, judges = "FIL-11", "FIL-11: a file of other bytes"
+
+    def to_app(self, frame, line):
+        is_meant = is_file(frame, "finished") and frame["name"] == "dead"
+        yield without(frame, "code", "body") | {"name": "handled"} if is_meant else frame
+
+
 class FileSizeWrong(Manifests):
     """tells a size that is not the file's"""
     clause = "FIL-11"
@@ -88,5 +115,6 @@ class FileDigestWrong(Manifests):
 
 
 MUTANTS = (
-    FileShort, FileFlipped, MetadataLost, FileProgressDropped, FileRenamed, FileSizeWrong, FileDigestWrong,
+    FileShort, FileFlipped, MetadataLost, FileProgressDropped, FileRenamed, FileNameObeyed, FileNameReduced,
+    SpoiledUntold, FileSizeWrong, FileDigestWrong,
 )

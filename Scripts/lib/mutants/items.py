@@ -2,6 +2,7 @@
 import pathlib
 import uuid
 
+from frames import encode
 from mutant import SECONDARY, Detours, Every, Held, Mutant, about, body_of, with_body, without
 
 STEPS = "SES-50: an item is accepted"
@@ -10,6 +11,8 @@ MANY = "DEL-2: 200 items"
 HANDED = ("userInfo", "urgent")
 REJECTED = "DEL-5: an item that its handler rejects"
 WAITS = "SES-48: an item waits for the end"
+AGED = "DEL-15: a handler is told the age"
+KEPT = "CTL-16: an item that failed too often"
 
 
 def is_delivery(frame, channels=HANDED):
@@ -174,6 +177,14 @@ class OutstandingEmpty(ToApp):
         if frame["command"] != "outstanding" or "body" not in frame:
             return frame
         return with_body(frame, items=None, more=None)
+
+
+class MoreUntold(ToApp):
+    """does not say where the next part of a list begins"""
+    clause, judges, kind = "SES-54", "SES-54: items that have not ended", "answer"
+
+    def changed(self, frame):
+        return with_body(frame, more=None) if frame["command"] == "outstanding" and "body" in frame else frame
 
 
 # Early ends, and precedence.
@@ -356,7 +367,51 @@ class TopicForgotten(Submits):
     clause, judges, key = "SES-53", "SES-53: a topic's handler", "topic"
 
 
-# Restarts.
+class AgeUntold(ToApp):
+    """does not say how old an item is"""
+    clause, judges, side, kind = "DEL-15", AGED, SECONDARY, "delivery"
+
+    def changed(self, frame):
+        return without(frame, "age")
+
+
+class AgeStands(ToApp):
+    """says of each item that it is new"""
+    clause, judges, side, kind = "DEL-15", AGED, SECONDARY, "delivery"
+
+    def changed(self, frame):
+        return frame | {"age": 0}
+
+
+class LifeStands(ToApp):
+    """takes the time that an item has waited not from its life"""
+    clause, judges, side, kind = "DEL-15", AGED, SECONDARY, "delivery"
+
+    def changed(self, frame):
+        return frame | {"remaining": frame["remaining"] + frame["age"]}
+
+
+class DeadLettersDropped(ToApp):
+    """keeps no item that failed too often"""
+    clause, judges, side, kind = "DEL-11", KEPT, SECONDARY, "result"
+
+    def changed(self, frame):
+        return with_body(frame, letters=[]) if frame["command"] == "dead-letters" else frame
+
+
+class DeadLetterStays(Mutant):
+    """says that it gives a dead letter again, and does not"""
+    clause, judges, side = "CTL-16", KEPT, SECONDARY
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] == "control" and frame["command"] == "dead-letter-retry":
+            answer = {"id": frame["id"], "command": frame["command"], "code": 0, "body": encode({"count": 1})}
+            line.to_app({"kind": "result"} | answer)
+        else:
+            yield frame
+
+
+# Restarts, and stores that were put back.
 
 
 class RestartForgets(Mutant):
@@ -373,6 +428,33 @@ class RestartForgets(Mutant):
             line.to_daemon(about(frame, "verdict", name="handled"))
         else:
             yield frame
+
+
+class RestoreUnnoticed(Mutant):
+    """takes the items that follow a restored store for repetitions"""
+    clause, judges, side = "DEL-10", "DEL-10: items flow on after the secondary 0's", SECONDARY
+
+    def __init__(self, place):
+        super().__init__(place)
+        # One byte for each start; the case puts the store back before the third.
+        note = pathlib.Path(f"{place.socket}.starts")
+        starts = (note.read_bytes() if note.exists() else b"") + b"."
+        note.write_bytes(starts)
+        self.is_restored = len(starts) > 2
+
+    def to_app(self, frame, line):
+        if self.is_restored and is_delivery(frame):
+            line.to_daemon(about(frame, "verdict", name="handled"))
+        else:
+            yield frame
+
+
+class LostTakenForHandled(ToApp):
+    """says of an item that was lost with a restored store that it was handled"""
+    clause, judges, kind = "DEL-10", "DEL-10: items that a device had stored", "finished"
+
+    def changed(self, frame):
+        return without(frame, "code", "body") | {"name": "handled"} if frame["name"] == "lost" else frame
 
 
 class RestartRepeats(Mutant):
@@ -402,8 +484,9 @@ class RestartRepeats(Mutant):
 
 MUTANTS = (
     SubmissionSwallowed, AcceptanceDropped, StoredDropped, StoredEarly, EndDropped, EndAlwaysHandled, EndCodeless,
-    EndRepeated, IdentifierForgotten, ItemMisrouted, SubscriptionUnknown, OutstandingEmpty, CancelIgnored,
+    EndRepeated, IdentifierForgotten, ItemMisrouted, SubscriptionUnknown, OutstandingEmpty, MoreUntold, CancelIgnored,
     CancelTooKind, LifeForgotten, KeyForgotten, BarrierForgotten, BudgetEndless, DemotionUntold, UrgentNeverPasses,
     DeliveryTwice, DeliverySwallowed, DeliveriesSwapped, DeliveryElsewhere, AttemptForgotten, FailureTakenForHandled,
-    DeadTakenForExpired, TopicForgotten, RestartForgets, RestartRepeats,
+    DeadTakenForExpired, TopicForgotten, AgeUntold, AgeStands, LifeStands, DeadLettersDropped, DeadLetterStays,
+    RestartForgets, RestoreUnnoticed, LostTakenForHandled, RestartRepeats,
 )

@@ -75,6 +75,37 @@ class ReplyTwice(Mutant):
             yield frame
 
 
+class ReplyFromAnyone(Mutant):
+    """takes a reply from any connection of the app"""
+    clause, judges, side = "SES-10", "SES-10: only the connection", SECONDARY
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.receivers = {}
+
+    def to_app(self, frame, line):
+        if frame["kind"] in MESSAGES:
+            self.receivers[frame["id"]] = line
+        yield frame
+
+    def to_daemon(self, frame, line):
+        receiver = self.receivers.get(frame.get("id"), line) if frame["kind"] in ("reply", "failure") else line
+        if receiver is line:
+            yield frame
+        else:
+            receiver.to_daemon(frame)
+
+
+class FailureAfterReply(Mutant):
+    """passes on a failure of a request that has its reply"""
+    clause, judges = "SES-9", "SES-10: only the connection"
+
+    def to_app(self, frame, line):
+        yield frame
+        if frame["kind"] == "reply":
+            yield without(frame, "body") | {"kind": "failure", "code": 7014, "name": "late"}
+
+
 class DuplicateDropped(Mutant):
     """says nothing of a request under the identifier of an open one"""
     clause, judges = "SES-10", "SES-10: a request under"
@@ -276,7 +307,7 @@ class PingUnanswered(Mutant):
 
 MUTANTS = (
     ReplyDropped, MessageTwice, MessagesSwapped, RepliesCrossed, ReplyTwice, DuplicateDropped,
-    ReplyElsewhere, DataFlipped, DataTruncated,
+    ReplyFromAnyone, FailureAfterReply, ReplyElsewhere, DataFlipped, DataTruncated,
     UnhandledUnreachable, DroppedUndelivered, FailureNameless, FailureWithoutSubject, FailureSwallowed,
     RetryDenied, RetryPromised, RetryUntold, ExcessSwallowed, ExcessForEver, FailureFactsLost,
     MessageMisrouted, BroadcastShort, BroadcastSilent, PingUnanswered,

@@ -1,10 +1,17 @@
 """Mutants of the session itself: greeting, registration, and what an app is told of its counterpart."""
-from frames import KINDS
-from mutant import Mutant, body_of, with_body
+import uuid
+
+from frames import ENVELOPE_TYPES, KINDS, encode
+from mutant import SECONDARY, Mutant, body_of, with_body, without
 
 ANSWERED = "SES-9: a message is answered"
 GREETED = "SES-2: a hello is answered"
 STATES = ("registered", "state")
+KEYS = "FRM-9: a key that is not known"
+SEALED = "FRM-14: a sealed body"
+MISPLACED = "SES-6: a registered connection"
+TIMES = "SES-35: a state says"
+TARGET = "SES-7: the target of configuration"
 
 
 class Greetings(Mutant):
@@ -112,6 +119,76 @@ class UnknownKindIgnored(Mutant):
             yield frame
 
 
+class UnknownKeyTaken(Mutant):
+    """passes over a key that it does not know"""
+    clause, judges = "FRM-9", KEYS
+
+    def to_daemon(self, frame, line):
+        unknown = [key for key in frame if key not in ENVELOPE_TYPES and not key.startswith("x-")]
+        yield without(frame, *unknown) if unknown else frame
+
+
+class KeyWithoutPlaceTaken(Mutant):
+    """passes over a key that has no place in its frame"""
+    clause, judges = "FRM-9", KEYS
+
+    def to_daemon(self, frame, line):
+        yield without(frame, "channel") if frame["kind"] == "ping" and "channel" in frame else frame
+
+
+class SealingTaken(Mutant):
+    """takes a sealed body for a plain one"""
+    clause, judges = "FRM-14", SEALED
+
+    def to_daemon(self, frame, line):
+        yield without(frame, "sealing") if frame.get("sealing") else frame
+
+
+class ControlAnywhere(Mutant):
+    """answers control requests on a registered connection"""
+    clause, judges = "SES-6", MISPLACED
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.registered = set()
+
+    def to_app(self, frame, line):
+        if frame["kind"] == "registered":
+            self.registered.add(line)
+        yield frame
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] == "control" and line in self.registered:
+            answer = {"id": frame["id"], "command": frame["command"], "code": 0, "body": encode({})}
+            line.to_app({"kind": "result"} | answer)
+        else:
+            yield frame
+
+
+class RegistersTwice(Mutant):
+    """passes over a second registration"""
+    clause, judges = "SES-6", MISPLACED
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.registered = set()
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] == "register" and line in self.registered:
+            return
+        if frame["kind"] == "register":
+            self.registered.add(line)
+        yield frame
+
+
+class SenderInstalled(Mutant):
+    """takes an app that only sends for an installed one"""
+    clause, judges, side = "SES-75", "SES-75: an app that only sends", SECONDARY
+
+    def to_daemon(self, frame, line):
+        yield with_body(frame, receives=True) if frame["kind"] == "register" else frame
+
+
 class FarewellOmitted(Mutant):
     """stops without a word"""
     clause, judges = "SES-18", "SES-18: a daemon that stops"
@@ -155,6 +232,58 @@ class NeverInstalled(States):
         return [entry | {"installed": False} for entry in pairings]
 
 
+class SinceStands(States):
+    """says of each level that it has just begun"""
+    judges = TIMES
+
+    def changed(self, pairings):
+        return [entry | {"since": 0} for entry in pairings]
+
+
+class SinceForgotten(States):
+    """counts the time of a level from the first one on"""
+    judges = TIMES
+
+    def changed(self, pairings):
+        return [entry | {"since": entry["since"] + 60_000} for entry in pairings]
+
+
+class ChangesUncounted(States):
+    """does not count how often a level has changed"""
+    clause, judges = "SES-35", TIMES
+
+    def changed(self, pairings):
+        return [without(entry, "changes") for entry in pairings]
+
+
+class StateRevisionStands(Mutant):
+    """tells each state under the same revision"""
+    clause, judges = "SES-7", TIMES
+
+    def to_app(self, frame, line):
+        yield with_body(frame, revision=1) if frame["kind"] in STATES else frame
+
+
+class TargetOfAnother(States):
+    """tells the target of the other device's own apps"""
+    judges = TARGET
+
+    def changed(self, pairings):
+        return [entry | {"target": f"vendor:{str(uuid.UUID(bytes=entry['peer'])).upper()}"} for entry in pairings]
+
+
+class TargetStands(States):
+    """tells no target that an app has declared"""
+    judges = TARGET
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.targets = {}
+
+    def changed(self, pairings):
+        return [entry | {"target": self.targets.setdefault(entry["pairing"], entry["target"])} for entry in pairings]
+
+
 class StateStands(Mutant):
     """tells an app nothing new after its registration"""
     clause, judges = "SES-7", ANSWERED
@@ -166,6 +295,8 @@ class StateStands(Mutant):
 
 MUTANTS = (
     HelloUnanswered, HelloNotExpected, VersionUnknown, CapabilityUnnamed, CapabilityInvented, RegisteredAnother,
-    SecondReceiver, AnotherAppTaken, UnknownKindIgnored, FarewellOmitted, CounterpartUntold, AlwaysReachable,
-    NeverInstalled, StateStands,
+    SecondReceiver, AnotherAppTaken, UnknownKindIgnored, UnknownKeyTaken, KeyWithoutPlaceTaken, SealingTaken,
+    ControlAnywhere, RegistersTwice, SenderInstalled, FarewellOmitted, CounterpartUntold, AlwaysReachable,
+    NeverInstalled, SinceStands, SinceForgotten, ChangesUncounted, StateRevisionStands, TargetOfAnother, TargetStands,
+    StateStands,
 )

@@ -5,7 +5,8 @@ import items
 import later
 import lengths
 import messages
+import pairings
 import sessions
 
-SUBJECTS = (messages, sessions, lengths, items, later, contexts, files)
+SUBJECTS = (messages, sessions, lengths, items, later, contexts, files, pairings)
 ALL = tuple(mutant for subject in SUBJECTS for mutant in subject.MUTANTS)
