@@ -17,10 +17,11 @@ import Testing
     }
 
     private static let table = """
-        simulator: 70 of 112
+        simulator: 70 of 113
             without a link a message is 7007, and goes again when it is back - no cut
             an item that was never sent is taken back at once - no cut
             an item expires that is not sent in its time to live - no cut
+            an item expires while its sender's daemon is away, and ends as soon as that is back - no cut, restart
             of items with one key that wait only the newest arrives - no cut
             a full queue refuses with 7001, and takes items again when it has room - no cut
             of many contexts that were set without a link one is given - no cut
@@ -60,20 +61,20 @@ import Testing
             items flow on after the secondary 0's state was put back to an older copy - no restart
             items that a device had stored and has lost with its state end as lost, and later ones arrive - no restart
             an item that failed too often is kept where it failed, and given again when its operator asks - no control
-        manual: 112 of 112
-        unixSockets: 107 of 112
+        manual: 113 of 113
+        unixSockets: 108 of 113
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        tcp: 107 of 112
+        tcp: 108 of 113
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        processes: 105 of 112
+        processes: 106 of 113
             everything at once: cuts, kills, lost and repeated frames - no frameFaults, manualTime
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults

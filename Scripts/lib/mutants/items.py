@@ -457,6 +457,19 @@ class LostTakenForHandled(ToApp):
         return without(frame, "code", "body") | {"name": "handled"} if frame["name"] == "lost" else frame
 
 
+class TimeOffUncounted(Mutant):
+    """does not take the time that it was away from the life of an item"""
+    clause, judges = "DEL-8", "DEL-8: an item expires while its sender's daemon"
+    LATE = 8  # seconds
+
+    def to_app(self, frame, line):
+        is_late = self.place.is_restart and frame["kind"] == "finished" and frame["name"] == "expired"
+        if is_late:
+            line.later(self.LATE, lambda: line.to_app(frame))
+        else:
+            yield frame
+
+
 class RestartRepeats(Mutant):
     """delivers an item once more after a restart, although it was handled"""
     clause, judges, side = "DEL-7", "DEL-1: items that wait while the secondary 0's daemon", SECONDARY
@@ -488,5 +501,5 @@ MUTANTS = (
     CancelTooKind, LifeForgotten, KeyForgotten, BarrierForgotten, BudgetEndless, DemotionUntold, UrgentNeverPasses,
     DeliveryTwice, DeliverySwallowed, DeliveriesSwapped, DeliveryElsewhere, AttemptForgotten, FailureTakenForHandled,
     DeadTakenForExpired, TopicForgotten, AgeUntold, AgeStands, LifeStands, DeadLettersDropped, DeadLetterStays,
-    RestartForgets, RestoreUnnoticed, LostTakenForHandled, RestartRepeats,
+    RestartForgets, RestoreUnnoticed, LostTakenForHandled, TimeOffUncounted, RestartRepeats,
 )

@@ -1,14 +1,16 @@
 // Items that end without a handler: taken back, expired, superseded, in each phase of their way.
 
 import PairedSession
+import TandemBase
+import TandemPropertyList
 import TandemSession
 import TandemTestSupport
 import TandemWire
 
 enum EndCases {
     static let all = [
-        cancelWaiting, cancelStored, cancelInHand, cancelEnded, expiresHere, expiresThere, superseded, barrier,
-        queueFull,
+        cancelWaiting, cancelStored, cancelInHand, cancelEnded, expiresHere, expiresThere, expiresOff, superseded,
+        barrier, queueFull,
     ]
 
     private static func cancel(_ item: Item, by app: App, _ stage: Stage) throws -> String? {
@@ -101,6 +103,29 @@ enum EndCases {
         let next = try stage.submit([3], from: primary)
         try stage.wait("the next is handled") { next[0].outcome == .handled }
         try demand(secondary.items.map(\.number) == [3], "nothing expired is given")
+    }
+
+    private static let expiresOff = Case(
+        "DEL-8", "an item expires while its sender's daemon is away, and ends as soon as that is back",
+        needs: [.durable, .cut, .restart]
+    ) { stage in
+        let (first, _) = try stage.rawPair()
+        stage.world.isLinkAllowed = false
+        stage.world.cutLinks()
+        try stage.wait("the loss is seen") { try !first.isReachable }
+        let life = stage.time(.seconds(60), inRealTime: .seconds(12))
+        var item = try stage.submission(on: .userInfo).with(body: ["n": 1])
+        item.remaining = life
+        try first.send(item)
+        try stage.wait("accepted") { try !first.received(.accepted).isEmpty }
+        try stage.restart(.primary, .orderly) { _ in stage.pass(life) }
+        let start = stage.world.now
+        let primary = try stage.registered(at: .primary)
+        try stage.wait("it ends", within: life) { try !primary.received(.finished).isEmpty }
+        let (end, passed) = (try primary.only(.finished), stage.world.now.since(start))
+        try demand(end.id == item.id && end.name == "expired", "expired: \(end.name ?? "-")")
+        // A daemon that counts only its own time ends it after all of its life.
+        try demand(passed < life / 2, "at once: \(passed)")
     }
 
     private static let superseded = Case(
