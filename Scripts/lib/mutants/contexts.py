@@ -72,6 +72,26 @@ class EmptyContextUntold(Mutant):
             yield frame
 
 
+class FailedContextAgain(Mutant):
+    """gives a context again that its handler has failed at, although a newer one waits"""
+    clause, judges, side = "DEL-20", "DEL-20: a context that its handler fails at", SECONDARY
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.delivered = {}
+
+    def to_app(self, frame, line):
+        if frame["kind"] == "delivery":
+            self.delivered[frame["id"]] = frame
+        yield frame
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] == "verdict" and frame["channel"] == "context" and frame["name"] == "failed":
+            line.to_app(self.delivered[frame["id"]] | {"attempt": 2})
+        else:
+            yield frame
+
+
 class RestartForgetsContexts(Mutant):
     """forgets at a restart which context it has received"""
     clause, judges, side = "SES-52", "SES-52: contexts are told again", SECONDARY
@@ -83,5 +103,5 @@ class RestartForgetsContexts(Mutant):
 
 MUTANTS = (
     ContextStale, RevisionStands, SameContextSent, ContextMisread, SentContextUntold, EmptyContextUntold,
-    RestartForgetsContexts,
+    FailedContextAgain, RestartForgetsContexts,
 )

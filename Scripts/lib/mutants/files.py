@@ -57,6 +57,15 @@ class FileProgressDropped(Mutant):
             yield frame
 
 
+class TakingUntold(Mutant):
+    """does not say how much of a file it has taken"""
+    clause, judges = "FIL-3", "FIL-3: a sender is told"
+
+    def to_app(self, frame, line):
+        if not is_file(frame, "progress") or frame["name"] != "taking" or frame["offset"] == 0:
+            yield frame
+
+
 class Manifests(Mutant):
     """A mutant of what a receiver's app is told of a file."""
     judges, side = WHOLE, SECONDARY
@@ -115,6 +124,6 @@ class FileDigestWrong(Manifests):
 
 
 MUTANTS = (
-    FileShort, FileFlipped, MetadataLost, FileProgressDropped, FileRenamed, FileNameObeyed, FileNameReduced,
-    SpoiledUntold, FileSizeWrong, FileDigestWrong,
+    FileShort, FileFlipped, MetadataLost, FileProgressDropped, TakingUntold, FileRenamed, FileNameObeyed,
+    FileNameReduced, SpoiledUntold, FileSizeWrong, FileDigestWrong,
 )

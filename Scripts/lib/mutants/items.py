@@ -367,6 +367,25 @@ class TopicForgotten(Submits):
     clause, judges, key = "SES-53", "SES-53: a topic's handler", "topic"
 
 
+class UnregisteredForgotten(Mutant):
+    """keeps no item that came while its app was not registered"""
+    clause, judges, side = "DEL-17", "DEL-17: an item for an app", SECONDARY
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.is_removed = False
+
+    def to_daemon(self, frame, line):
+        self.is_removed = self.is_removed or frame.get("command") == "app-remove"
+        yield frame
+
+    def to_app(self, frame, line):
+        if self.is_removed and is_delivery(frame):
+            line.to_daemon(about(frame, "verdict", name="handled"))
+        else:
+            yield frame
+
+
 class AgeUntold(ToApp):
     """does not say how old an item is"""
     clause, judges, side, kind = "DEL-15", AGED, SECONDARY, "delivery"
@@ -500,6 +519,6 @@ MUTANTS = (
     EndRepeated, IdentifierForgotten, ItemMisrouted, SubscriptionUnknown, OutstandingEmpty, MoreUntold, CancelIgnored,
     CancelTooKind, LifeForgotten, KeyForgotten, BarrierForgotten, BudgetEndless, DemotionUntold, UrgentNeverPasses,
     DeliveryTwice, DeliverySwallowed, DeliveriesSwapped, DeliveryElsewhere, AttemptForgotten, FailureTakenForHandled,
-    DeadTakenForExpired, TopicForgotten, AgeUntold, AgeStands, LifeStands, DeadLettersDropped, DeadLetterStays,
-    RestartForgets, RestoreUnnoticed, LostTakenForHandled, TimeOffUncounted, RestartRepeats,
+    DeadTakenForExpired, TopicForgotten, UnregisteredForgotten, AgeUntold, AgeStands, LifeStands, DeadLettersDropped,
+    DeadLetterStays, RestartForgets, RestoreUnnoticed, LostTakenForHandled, TimeOffUncounted, RestartRepeats,
 )

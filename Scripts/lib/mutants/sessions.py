@@ -144,6 +144,16 @@ class SealingTaken(Mutant):
         yield without(frame, "sealing") if frame.get("sealing") else frame
 
 
+class VerdictNameTaken(Mutant):
+    """passes over a verdict of a name that does not exist"""
+    clause, judges = "FRM-10", "FRM-10: a verdict of an invented name"
+    NAMES = ("handled", "failed", "later", "rejected")
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] != "verdict" or frame["name"] in self.NAMES:
+            yield frame
+
+
 class ControlAnywhere(Mutant):
     """answers control requests on a registered connection"""
     clause, judges = "SES-6", MISPLACED
@@ -296,7 +306,7 @@ class StateStands(Mutant):
 MUTANTS = (
     HelloUnanswered, HelloNotExpected, VersionUnknown, CapabilityUnnamed, CapabilityInvented, RegisteredAnother,
     SecondReceiver, AnotherAppTaken, UnknownKindIgnored, UnknownKeyTaken, KeyWithoutPlaceTaken, SealingTaken,
-    ControlAnywhere, RegistersTwice, SenderInstalled, FarewellOmitted, CounterpartUntold, AlwaysReachable,
-    NeverInstalled, SinceStands, SinceForgotten, ChangesUncounted, StateRevisionStands, TargetOfAnother, TargetStands,
-    StateStands,
+    VerdictNameTaken, ControlAnywhere, RegistersTwice, SenderInstalled, FarewellOmitted, CounterpartUntold,
+    AlwaysReachable, NeverInstalled, SinceStands, SinceForgotten, ChangesUncounted, StateRevisionStands,
+    TargetOfAnother, TargetStands, StateStands,
 )

@@ -7,7 +7,9 @@ import TandemTestSupport
 import TandemWire
 
 enum ContextCases {
-    static let all = [latestWins, offline, unchanged, empty, afterRestart, contextsBothWays, passes, demoted]
+    static let all = [
+        latestWins, offline, unchanged, empty, afterRestart, contextsBothWays, failed, passes, demoted,
+    ]
 
     private static func accept(_ update: Later<Result<Acceptance, SessionError>>, _ stage: Stage) throws -> Acceptance {
         try stage.wait("accepted") { update.value != nil }
@@ -131,6 +133,24 @@ enum ContextCases {
         }
         try stage.wait("and handled") { secondary.items.last?.number == 49 && primary.items.last?.number == -49 }
         for app in [primary, secondary] { try checkRising(app) }
+    }
+
+    private static let failed = Case(
+        "DEL-20", "a context that its handler fails at does not come again while a newer one waits", needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.rawPair()
+        try primary.send(stage.submission(on: .context).with(body: ["n": 1]))
+        let first = try stage.delivery(0, at: secondary)
+        try primary.send(stage.submission(on: .context).with(body: ["n": 2]))
+        try stage.wait("the newer one is there") {
+            try secondary.received(.context).contains { $0.name == "received" && $0.revision == 2 }
+        }
+        try secondary.judge(first, "failed")
+        let second = try stage.delivery(1, at: secondary, pauses: .seconds(1))
+        try demand(second.revision == 2 && second.attempt == 1, "the newer one: \(second.revision ?? 0)")
+        try secondary.judge(second, "handled")
+        stage.linger(.seconds(5))
+        try demand(secondary.received(.delivery).count == 2, "and no more")
     }
 
     // MARK: urgent

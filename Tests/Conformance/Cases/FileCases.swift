@@ -12,7 +12,7 @@ import TandemWire
 
 enum FileCases {
     static let all: [Case] =
-        [filesBothWays, fileWaits, fileRejected, fileNames, fileSpoiled, fileCut, fileTorn]
+        [filesBothWays, fileWaits, fileRejected, fileTaken, fileNames, fileSpoiled, fileCut, fileTorn]
         + [Ending.orderly, .killed].flatMap { ending in
             [Place.primary, .secondary(0)].map { fileRestart($0, ending) }
         }
@@ -127,6 +127,21 @@ enum FileCases {
         try demand(secondary.items.map(\.number) == [0, 1], "each once: \(secondary.items.map(\.number))")
     }
 
+    private static let fileTaken = Case(
+        "FIL-3", "a sender is told that its daemon has all of a file before it is accepted", needs: [.durable]
+    ) { stage in
+        let (primary, _) = try stage.rawPair()
+        for content: [UInt8] in [[], [1, 2, 3]] {
+            let id = try stage.handOver(content, named: "file", from: primary)
+            let told = try primary.envelopes.filter { $0.id == id }
+            let whole = told.firstIndex { $0.name == "taking" && $0.offset == UInt64(content.count) }
+            let accepted = told.firstIndex { $0.kind == .accepted }
+            guard let whole, let accepted, whole < accepted else {
+                throw Violation("'taking' \(content.count) first: \(told.map { "\($0.kind) \($0.offset ?? 0)" })")
+            }
+        }
+    }
+
     private static let fileNames = Case(
         "FIL-12", "a name that leads elsewhere stays a text, and its file is in the directory of its item",
         needs: [.durable]
@@ -233,9 +248,11 @@ extension Stage {
         try wait("the daemon takes it") {
             try app.received(.progress).contains { $0.id == id && $0.name == "taking" }
         }
-        try app.send(
-            Envelope(
-                .chunk, app: frame.app, pairing: frame.pairing, id: id, channel: .file, offset: 0, body: content))
+        if !content.isEmpty {
+            try app.send(
+                Envelope(
+                    .chunk, app: frame.app, pairing: frame.pairing, id: id, channel: .file, offset: 0, body: content))
+        }
         try wait("it is accepted") { try app.received(.accepted).contains { $0.id == id } }
         return id
     }

@@ -8,8 +8,8 @@ import TandemWire
 
 enum FrameCases {
     static let all = [
-        greeting, helloExpected, secondReceiver, unknownKind, unknownKeys, sealing, misplaced, notYours,
-        duplicateIdentifier, secondReply, otherReply, fileProgress, farewell,
+        greeting, helloExpected, secondReceiver, unknownKind, unknownKeys, sealing, verdicts, misplaced,
+        notYours, duplicateIdentifier, secondReply, otherReply, fileProgress, farewell,
     ]
 
     private static let greeting = Case(
@@ -81,6 +81,21 @@ enum FrameCases {
         try app.send(stage.request(.random()).fields.with("sealing", 1))
         try stage.expectRefusal("unknown-sealing", of: app)
         try demand(secondary.received(.message).count == 1, "the plain one only")
+    }
+
+    private static let verdicts = Case(
+        "FRM-10", "a verdict of an invented name, or with a code where none belongs, is refused", needs: [.durable]
+    ) { stage in
+        let faulty: [(name: String, code: Int?)] = [("unheard", nil), ("rejected", nil), ("handled", 7014)]
+        for (name, code) in faulty {
+            let app = try stage.registered(at: .primary, receives: false)
+            let item = try stage.submission(on: .userInfo)
+            try app.send(
+                Envelope(
+                    .verdict, app: item.app, pairing: item.pairing, id: item.id, channel: item.channel, code: code,
+                    name: name))
+            try stage.expectRefusal("envelope", of: app)
+        }
     }
 
     private static let misplaced = Case(

@@ -2,14 +2,15 @@
 
 import PairedSession
 import TandemBase
+import TandemPropertyList
 import TandemSession
 import TandemTestSupport
 import TandemWire
 
 enum UserInfoCases {
     static let all = [
-        levels, inOrder, bothWays, counterpartAway, aged, outstanding, failsOnce, rejected, deadLetter, topics,
-        sameIdentifier,
+        levels, inOrder, bothWays, counterpartAway, unregistered, aged, outstanding, failsOnce, rejected,
+        deadLetter, topics, sameIdentifier,
     ]
 
     private static let levels = Case(
@@ -61,6 +62,21 @@ enum UserInfoCases {
         secondary.handle()
         try stage.wait("handled") { items.allSatisfy { $0.outcome == .handled } }
         try stage.checkFlow(0..<20, at: .secondary(0))
+    }
+
+    private static let unregistered = Case(
+        "DEL-17", "an item for an app that is not registered at its device is stored there, and waits for it",
+        needs: [.durable, .cut, .control]
+    ) { stage in
+        let primary = try stage.alone()
+        try stage.unlink(primary)
+        _ = try stage.answer(to: .appRemove, ["app": .string(Stage.appName), "yes": true], at: .secondary(0))
+        let item = try stage.submit([1], from: primary)[0]
+        stage.relink()
+        try stage.wait("stored") { primary.storedItems.contains(item.id) }
+        try stage.app(at: .secondary(0)).handle()
+        try stage.wait("handled") { item.outcome == .handled }
+        try stage.checkFlow([1], at: .secondary(0))
     }
 
     private static let aged = Case(
