@@ -76,7 +76,7 @@ import Testing
         #expect(dialer.status == .linked)
     }
 
-    @Test func `SES-91: two devices with one key take the link from each other ever more seldom`() throws {
+    @Test func `SES-91: two devices with one key take the link from each other less and less often`() throws {
         let (primary, secondary) = try network.pairedDevices()
         let copy = try LinkedDevice("panel", key: secondary.key, on: network.scheduler)
         let pairing = try #require(secondary.registry.pairings.first).pairing
