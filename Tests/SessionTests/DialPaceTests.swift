@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemSession
+import TandemWire
 import Testing
 
 struct DialPaceTests {
@@ -19,15 +20,15 @@ struct DialPaceTests {
             pace.linked(at: now)
             // The other daemon waits as long as this one.
             now = now + (waits.last ?? .milliseconds(100))
-            let (wait, isContested) = pace.ended(isReplaced: true, at: now, random: 0)
-            if isContested { shown.append(turn) }
-            #expect(pace.isContested(at: now) == (turn >= PeerCopies.threshold), "turn \(turn)")
+            let (wait, isFirstEvidence) = pace.ended(isReplaced: true, at: now, random: 0)
+            if isFirstEvidence { shown.append(turn) }
+            #expect(pace.isContested(at: now) == (turn >= Limits.sharedKeyEvents), "turn \(turn)")
             waits.append(wait)
             now = now + wait
         }
         #expect(waits[0] == .milliseconds(100) && waits[1] == .milliseconds(200) && waits[2] == .milliseconds(400))
         #expect(waits.last == .seconds(15) && waits.allSatisfy { $0 <= .seconds(30) })
-        #expect(shown == [PeerCopies.threshold], "once in a series")
+        #expect(shown == [Limits.sharedKeyEvents], "once in a series")
     }
 
     @Test("SES-91: a single replacement is dialled for as after any loss, also after a long outage")
@@ -35,8 +36,8 @@ struct DialPaceTests {
         var pace = DialPace(at: start)
         for _ in 0..<12 { _ = pace.failed("no answer", at: start, random: 0) }
         pace.linked(at: time(100_000))
-        let (wait, isContested) = pace.ended(isReplaced: true, at: time(101_000), random: 0)
-        #expect(wait == .milliseconds(100) && !isContested)
+        let (wait, isFirstEvidence) = pace.ended(isReplaced: true, at: time(101_000), random: 0)
+        #expect(wait == .milliseconds(100) && !isFirstEvidence)
     }
 
     @Test("SES-91, LIM-144: a link that lasted for a minute ends the series, and so does a minute without one")
@@ -62,8 +63,8 @@ struct DialPaceTests {
         var pace = DialPace(at: start)
         for turn in Int64(0)..<6 {
             pace.linked(at: time(turn * 1000))
-            let (wait, isContested) = pace.ended(isReplaced: false, at: time(turn * 1000 + 500), random: 0)
-            #expect(wait == .milliseconds(100) && !isContested)
+            let (wait, isFirstEvidence) = pace.ended(isReplaced: false, at: time(turn * 1000 + 500), random: 0)
+            #expect(wait == .milliseconds(100) && !isFirstEvidence)
         }
         #expect(!pace.isContested(at: time(6000)))
     }

@@ -62,7 +62,8 @@ struct ForwardedRequestsTests {
         #expect(ledger.open(request) == .opened)
     }
 
-    @Test("SES-10: so is the identifier of a message without reply, until it is forgotten", arguments: [true, false])
+    @Test(
+        "SES-10: the identifier of a message without reply stays taken until it is forgotten", arguments: [true, false])
     func duplicateOfAMessage(reply: Bool) {
         var ledger = Self.ledger(capacity: 8)
         let message = request(reply: false, seconds: 30)

@@ -9,7 +9,7 @@ import Testing
         arguments: [[Introduction.Step.timeIsOver, .deviceHasAnswered], [.deviceHasAnswered, .timeIsOver]])
     func end(steps: [Introduction.Step]) {
         var introduction = Introduction()
-        let ends = [steps[0], steps[0], steps[1], steps[1]].map { introduction.ends(with: $0) }
+        let ends = [steps[0], steps[0], steps[1], steps[1]].map { introduction.complete($0) }
         #expect(ends == [false, false, true, false])
     }
 }

@@ -3,13 +3,10 @@
 // one: two daemons with one key would otherwise take the link from each other several times in a second (SES-91).
 
 package import TandemBase
+import TandemWire
 
 /// The waits of one dialler, and what it reports.
 package struct DialPace: Sendable {
-    /// The time without a link after which a failed attempt is reported (LIM-143). A peer that is restarted in order
-    /// takes some seconds (SES-18), and is no news.
-    package static var patience: Duration { .seconds(10) }
-
     private var failures = Backoff()
     private var replacements = Backoff()
     /// Links in a row that the peer has replaced soon after they were ready.
@@ -24,7 +21,7 @@ package struct DialPace: Sendable {
 
     /// The link is ready.
     package mutating func linked(at now: MonotonicTime) {
-        if now.since(unlinkedSince) >= PeerCopies.memory { endSeries() }
+        if now.since(unlinkedSince) >= Limits.sharedKeyMemory { endSeries() }
         failures.reset()
         lastReady = now
         reported = nil
@@ -41,7 +38,7 @@ package struct DialPace: Sendable {
     package mutating func failed(
         _ reason: String, at now: MonotonicTime, random: UInt64
     ) -> (wait: Duration, isNews: Bool) {
-        let isNews = now.since(unlinkedSince) >= Self.patience && reason != reported
+        let isNews = now.since(unlinkedSince) >= Limits.unlinkedPatience && reason != reported
         if isNews { reported = reason }
         return (failures.next(random: random), isNews)
     }
@@ -52,18 +49,18 @@ package struct DialPace: Sendable {
     ///   device's key.
     package mutating func ended(
         isReplaced: Bool, at now: MonotonicTime, random: UInt64
-    ) -> (wait: Duration, isContested: Bool) {
+    ) -> (wait: Duration, isFirstEvidence: Bool) {
         unlinkedSince = now
-        if lastReady.map({ now.since($0) >= PeerCopies.memory }) ?? true { endSeries() }
+        if lastReady.map({ now.since($0) >= Limits.sharedKeyMemory }) ?? true { endSeries() }
         guard isReplaced else { return (failures.next(random: random), false) }
         replaced += 1
-        return (replacements.next(random: random), replaced == PeerCopies.threshold)
+        return (replacements.next(random: random), replaced == Limits.sharedKeyEvents)
     }
 
     /// Whether another daemon takes the link from this one again and again. Neither a link nor a wait lasts long then.
     package func isContested(at now: MonotonicTime) -> Bool {
         let lastChange = max(lastReady ?? unlinkedSince, unlinkedSince)
-        return replaced >= PeerCopies.threshold && now.since(lastChange) < PeerCopies.memory
+        return replaced >= Limits.sharedKeyEvents && now.since(lastChange) < Limits.sharedKeyMemory
     }
 
     private mutating func endSeries() {

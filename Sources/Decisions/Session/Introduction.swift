@@ -17,5 +17,5 @@ package struct Introduction: Sendable {
 
     /// A condition holds.
     /// - Returns: whether the introduction ends with it.
-    package mutating func ends(with step: Step) -> Bool { awaited.remove(step) != nil && awaited.isEmpty }
+    package mutating func complete(_ step: Step) -> Bool { awaited.remove(step) != nil && awaited.isEmpty }
 }

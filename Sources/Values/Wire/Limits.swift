@@ -130,6 +130,15 @@ package enum Limits {
     package static let endsAhead = 256
     /// The least time from the beginning of a link in which the other device announces its apps (LIM-44).
     package static let introduction = Duration.seconds(1)
+    /// The time without a link after which a secondary reports a failed attempt (LIM-143). A peer that is restarted in
+    /// order takes some seconds (SES-18), and is no news.
+    package static let unlinkedPatience = Duration.seconds(10)
+    /// Events that show two daemons with one key: returns of earlier runs, or links of one dialler that were replaced
+    /// (LIM-144). A single one may be a link that was made just before a restart, or a new epoch.
+    package static let sharedKeyEvents = 3
+    /// The time for which such an event counts, and for which a link lasts that ends the series (LIM-144): twice the
+    /// longest wait between two attempts (SES-19), so that two daemons which both wait that long are still seen.
+    package static let sharedKeyMemory = Duration.seconds(60)
     /// Bytes of durable delivery under way on one link (LIM-46): two of the largest contexts, a second of a slow line.
     package static let linkWindow = 513 * 1024
     /// The same on a line that carries more (LIM-76): one of 5 MB/s and 400 ms is full.

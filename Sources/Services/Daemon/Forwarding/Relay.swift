@@ -243,7 +243,7 @@ package final class Relay {
         let (number, pairing, side) = (port.number, end.known.pairing, port.side)
         let take = { [publisher] (step: Introduction.Step) -> Void in
             guard let end = side.pairings[pairing], end.link?.number == number,
-                let gone = end.introduced(by: step)
+                let gone = end.completeIntroduction(step)
             else { return }
             for app in gone { publisher.wasRemoved(app, at: end) }
             publisher.pairingChanged(end, of: side)

@@ -55,7 +55,7 @@ package protocol RelayEndpoint: NumberedConnection {
     func resumeReading()
 
     /// Asks the device at the other end of a link, and calls back once when its answer is here: all that it sent before
-    /// is here then, too. Never after the end of the link.
+    /// is here then, too. Not after the end of the link, nor if another question follows.
     func awaitAnswer(_ answered: @escaping () -> Void)
 }
 

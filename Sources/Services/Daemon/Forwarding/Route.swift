@@ -81,8 +81,8 @@ final class PairingEnd {
     /// A condition of the end of the introduction holds. From its end on silence about an app means that the other
     /// device has none.
     /// - Returns: the apps that were installed there before, and are no longer; nil unless the introduction ends now.
-    func introduced(by step: Introduction.Step) -> [ApplicationIdentifier]? {
-        guard introduction?.ends(with: step) == true else { return nil }
+    func completeIntroduction(_ step: Introduction.Step) -> [ApplicationIdentifier]? {
+        guard introduction?.complete(step) == true else { return nil }
         let gone = installedBefore.filter { announcements[$0] == nil }.union(unconfirmed)
         for app in unconfirmed { announcements[app] = nil }
         (introduction, installedBefore, unconfirmed) = (nil, [], [])

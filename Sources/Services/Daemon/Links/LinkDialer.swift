@@ -149,9 +149,11 @@ package final class LinkDialer {
 
     private func ended(_ reason: LinkCloseReason) {
         let isReplaced = reason == .endedByPeer(.replaced)
-        let (wait, isContested) = pace.ended(
+        let (wait, isFirstEvidence) = pace.ended(
             isReplaced: isReplaced, at: context.scheduler.now, random: random())
-        if isContested { report("another daemon uses this device's key; is a copy of its state directory running?") }
+        if isFirstEvidence {
+            report("another daemon uses this device's key; is a copy of its state directory running?")
+        }
         retry(in: wait, after: .ended(reason))
     }
 

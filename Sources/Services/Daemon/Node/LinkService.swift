@@ -28,7 +28,7 @@ final class LinkService {
     /// The run of the peer's daemon (SES-2) that had the pairing's last link.
     private var peerRuns: [UniqueIdentifier: UniqueIdentifier] = [:]
     /// The runs of each peer's daemon, as evidence that there are two of them (PAR-24).
-    private var copies: [UniqueIdentifier: PeerCopies] = [:]
+    private var runHistories: [UniqueIdentifier: PeerRuns] = [:]
     private var joins: [ObjectIdentifier: JoinClient] = [:]
     /// Of each primary that is being joined by trust, what ends the wait before the next attempt.
     private var trustJoins: [KeyIdentifier: Expectation<Void>] = [:]
@@ -116,7 +116,7 @@ final class LinkService {
         return (known.address, known.dialer.lastFailure)
     }
 
-    /// The end of a pairing's links that two daemons stand for, because they have its key (PAR-24).
+    /// The device whose key two daemons use (PAR-24).
     enum SharedKey {
         case own, peer
     }
@@ -124,7 +124,7 @@ final class LinkService {
     /// The device whose key two daemons use; nil if nothing shows that.
     func sharedKey(in pairing: UniqueIdentifier) -> SharedKey? {
         if dialers[pairing]?.dialer.isContested == true { return .own }
-        return copies[pairing]?.areSeen(at: context.scheduler.now) == true ? .peer : nil
+        return runHistories[pairing]?.showTwoDaemons(at: context.scheduler.now) == true ? .peer : nil
     }
 
     /// Ends the link; a dialler connects again.
@@ -134,7 +134,7 @@ final class LinkService {
     func forget(_ pairing: UniqueIdentifier) {
         dialers.removeValue(forKey: pairing)?.dialer.stop()
         peerRuns[pairing] = nil
-        copies[pairing] = nil
+        runHistories[pairing] = nil
         lastErrors[pairing] = nil
         endedThere[pairing] = nil
         lowered[pairing] = nil
@@ -269,7 +269,7 @@ extension LinkService: LinkHost {
 
     private func noteRun(of link: Link) {
         let now = context.scheduler.now
-        guard copies[link.pairing, default: PeerCopies()].linked(link.peer.instance, at: now) else { return }
+        guard runHistories[link.pairing, default: PeerRuns()].linked(link.peer.instance, at: now) else { return }
         context.log(
             LogEvent(
                 .warning, "two daemons use the key of one device; is a copy of its state directory running?",

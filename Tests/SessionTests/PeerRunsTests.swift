@@ -4,7 +4,7 @@ import TandemBase
 import TandemSession
 import Testing
 
-struct PeerCopiesTests {
+struct PeerRunsTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
 
     private func time(_ seconds: Int64) -> MonotonicTime { start + .seconds(seconds) }
@@ -12,44 +12,44 @@ struct PeerCopiesTests {
     private func run(_ number: UInt64) -> UniqueIdentifier { UniqueIdentifier(high: 1, low: number) }
 
     /// Whether each of these links, of a run at a second, is the one that shows two daemons.
-    private func shown(_ links: [(run: UInt64, second: Int64)], to copies: inout PeerCopies) -> [Bool] {
-        links.map { copies.linked(run($0.run), at: time($0.second)) }
+    private func shown(_ links: [(run: UInt64, second: Int64)], to runs: inout PeerRuns) -> [Bool] {
+        links.map { runs.linked(run($0.run), at: time($0.second)) }
     }
 
-    @Test("PAR-24: a device that restarts, or that dials anew after it lost its network, is one device")
+    @Test("PAR-24: a device that restarts, or that dials again after a network loss, is one device")
     func oneDevice() {
-        var copies = PeerCopies()
-        let found = shown((0..<40).map { (run: UInt64($0 / 4), second: Int64($0)) }, to: &copies)
-        #expect(!found.contains(true) && !copies.areSeen(at: time(39)))
+        var runs = PeerRuns()
+        let found = shown((0..<40).map { (run: UInt64($0 / 4), second: Int64($0)) }, to: &runs)
+        #expect(!found.contains(true) && !runs.showTwoDaemons(at: time(39)))
     }
 
     @Test("PAR-24, LIM-144: two daemons are seen when three links were of a run that had been there before, once")
     func twoDaemons() {
-        var copies = PeerCopies()
-        let found = shown((0..<20).map { (run: UInt64($0 % 2), second: Int64($0 * 30)) }, to: &copies)
+        var runs = PeerRuns()
+        let found = shown((0..<20).map { (run: UInt64($0 % 2), second: Int64($0 * 30)) }, to: &runs)
         #expect(found.firstIndex(of: true) == 4, "0 and 1 are new, 2 to 4 return")
         #expect(found.count { $0 } == 1)
-        #expect(copies.areSeen(at: time(19 * 30 + 59)) && !copies.areSeen(at: time(19 * 30 + 60)))
+        #expect(runs.showTwoDaemons(at: time(19 * 30 + 59)) && !runs.showTwoDaemons(at: time(19 * 30 + 60)))
     }
 
     @Test("PAR-24: three daemons are seen as well, and their runs are forgotten in the end")
     func threeDaemons() {
-        var copies = PeerCopies()
-        let found = shown((0..<9).map { (run: UInt64($0 % 3), second: Int64($0)) }, to: &copies)
+        var runs = PeerRuns()
+        let found = shown((0..<9).map { (run: UInt64($0 % 3), second: Int64($0)) }, to: &runs)
         #expect(found.firstIndex(of: true) == 5 && found.count { $0 } == 1)
         let others = (0..<10).map { (run: UInt64(100 + $0), second: Int64(9)) }
         let again = (0..<9).map { (run: UInt64($0 % 3), second: Int64(100)) }
-        let newRuns = shown(others, to: &copies)
-        #expect(!newRuns.contains(true) && !copies.areSeen(at: time(100)))
+        let newRuns = shown(others, to: &runs)
+        #expect(!newRuns.contains(true) && !runs.showTwoDaemons(at: time(100)))
         // The first three are new again.
-        let known = shown(again, to: &copies)
+        let known = shown(again, to: &runs)
         #expect(known.firstIndex(of: true) == 5)
     }
 
     @Test("LIM-144: returns that are a minute apart show nothing")
     func rareReturns() {
-        var copies = PeerCopies()
-        let found = shown((0..<20).map { (run: UInt64($0 % 2), second: Int64($0 * 60)) }, to: &copies)
+        var runs = PeerRuns()
+        let found = shown((0..<20).map { (run: UInt64($0 % 2), second: Int64($0 * 60)) }, to: &runs)
         #expect(!found.contains(true))
     }
 }

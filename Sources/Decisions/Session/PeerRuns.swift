@@ -3,15 +3,10 @@
 // lost its network has the same. Only with two daemons does a run come back after another one has had a link.
 
 package import TandemBase
+import TandemWire
 
 /// The last runs of one paired device's daemon.
-package struct PeerCopies: Sendable {
-    /// Events that show two daemons: returns of earlier runs, or links of one dialler that were replaced (LIM-144). A
-    /// single one may be a link that was made just before a restart, or a new epoch.
-    package static var threshold: Int { 3 }
-    /// The time for which an event counts (LIM-144): twice the longest wait between two attempts (SES-19), so that two
-    /// daemons which both wait that long are still seen.
-    package static var memory: Duration { .seconds(60) }
+package struct PeerRuns: Sendable {
     /// Earlier runs that are known again: a few copies.
     private static let keptRuns = 4
 
@@ -34,11 +29,15 @@ package struct PeerCopies: Sendable {
         guard isReturn else { return false }
         returns = isSeries(at: now) ? returns + 1 : 1
         lastReturn = now
-        return returns == Self.threshold
+        return returns == Limits.sharedKeyEvents
     }
 
     /// Whether two daemons use the peer's key now.
-    package func areSeen(at now: MonotonicTime) -> Bool { returns >= Self.threshold && isSeries(at: now) }
+    package func showTwoDaemons(at now: MonotonicTime) -> Bool {
+        returns >= Limits.sharedKeyEvents && isSeries(at: now)
+    }
 
-    private func isSeries(at now: MonotonicTime) -> Bool { lastReturn.map { now.since($0) < Self.memory } ?? false }
+    private func isSeries(at now: MonotonicTime) -> Bool {
+        lastReturn.map { now.since($0) < Limits.sharedKeyMemory } ?? false
+    }
 }
