@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `CTL-70: a start with a group lets other users' apps through what an earlier start has closed`() throws {
-        let message = "other users' apps may pass through this directory now, as a group is named"
+        let message = "other users can now pass through this directory, because localGroup is set"
         let paths = ["secondary-state", "secondary-state/apps"].map { nodes.directory.path($0) }
         #expect(paths.map(mode) == [0o700, 0o700])
         nodes.localGroup = "root"

@@ -44,7 +44,7 @@ final class AppQueries {
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
         switch QueryFrame.Command(rawValue: query.command) {
-        case .schema, .apply: return bring(query, connection)
+        case .schema, .apply: return takeDocument(query, connection)
         case .outstanding, .cancel, .subscribe, .budget, nil: break
         }
         guard let pairing = query.pairing, connection.port?.route(through: pairing) != nil else {
@@ -66,7 +66,7 @@ final class AppQueries {
             case .outstanding(let ordinal): outstanding(query, queue, after: ordinal, connection)
             case .cancel(let item): cancel(item, query, queue, connection)
             case .subscribe(let items): subscribe(to: items, query, queue, connection)
-            case .budget, .apply, .schema: break
+            case .budget, .apply, .schema: preconditionFailure("these were answered above")
             }
         } catch {
             refuse(query, .invalidParameter, error, connection)
@@ -74,12 +74,13 @@ final class AppQueries {
     }
 
     /// Takes a configuration or a schema. Neither is about items: an app brings both before its device is paired, too.
-    private func bring(_ query: QueryFrame, _ connection: HostAppConnection) {
+    private func takeDocument(_ query: QueryFrame, _ connection: HostAppConnection) {
         do throws(AnswerName) {
             switch try query.question() {
             case .schema(let document): take(document, query, connection)
             case .apply(let envelope): apply(envelope, query, connection)
-            case .outstanding, .cancel, .subscribe, .budget: break
+            case .outstanding, .cancel, .subscribe, .budget:
+                preconditionFailure("only schema and apply come here")
             }
         } catch {
             refuse(query, .invalidParameter, error, connection)

@@ -341,8 +341,8 @@ package final class LocalEndpoint {
         registrations[app] == nil ? nil : outlets?.directory(app)
     }
 
-    /// A connection has got `registered`. One that only sends, such as a shell command, comes and goes at any rate: its
-    /// line is for a search of a fault only.
+    /// A connection has got `registered`. One that only sends, such as a shell command, comes and goes at any rate,
+    /// so its line is at debug.
     func entered(_ application: ConnectedApplication) {
         accounts.log(
             LogEvent(

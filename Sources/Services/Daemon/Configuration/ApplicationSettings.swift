@@ -363,19 +363,19 @@ final class ApplicationSettings {
 
     /// The pairing has ended: the edits of its primary go (SCH-15).
     func unpaired(_ pairing: UniqueIdentifier) {
-        takeBack(or: "edits of a pairing that has ended stay until the next start") { $0 == pairing }
+        takeBack(logging: "edits of a pairing that has ended stay until the next start") { $0 == pairing }
     }
 
     /// Takes the edits of all other pairings back: an earlier run may have ended before it did.
     func keepOnly(_ known: Set<UniqueIdentifier>) {
-        takeBack(or: "edits of an app are not searched for those of ended pairings until the next start") {
+        takeBack(logging: "edits of an app could not be checked for ended pairings; the next start checks again") {
             !known.contains($0)
         }
     }
 
     /// - Parameter failure: the line of the log for an app whose edits cannot be read or written.
     private func takeBack(
-        or failure: StaticString, ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool
+        logging failure: StaticString, ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool
     ) {
         for (app, owner) in device.owners() {
             let folder = folder(of: app, owner)

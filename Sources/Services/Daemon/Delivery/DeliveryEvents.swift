@@ -76,17 +76,12 @@ extension DeliveryFailure: CustomStringConvertible {
     }
 }
 
-/// Where an item failed.
+/// Where an item failed, by the word that commands and the log use (CTL-16).
 package enum DeliveryDirection: String, Sendable, Hashable, CaseIterable {
     /// The peer refused it too often.
-    case outbound
+    case outbound = "out"
     /// The handler here failed too often.
-    case inbound
-}
-
-extension DeliveryDirection {
-    /// The word that commands and the log use (CTL-16).
-    var word: String { self == .outbound ? "out" : "in" }
+    case inbound = "in"
 }
 
 extension LogEvent {
@@ -97,15 +92,13 @@ extension LogEvent {
     ) -> LogEvent {
         var fields: [LogField] = [
             .text("pairing", "\(queue.pairing)"), .text("app", "\(queue.app)"),
-            .text("channel", queue.channel.rawValue), .text("direction", direction.word),
+            .text("channel", queue.channel.rawValue), .text("direction", direction.rawValue),
             .text("id", id.map { "\($0)" } ?? "-"),
         ]
         if let refusal { fields.append(.outside("refusal", refusal.name ?? "\(refusal.code)")) }
         return LogEvent(.error, "item failed too often, kept as a dead letter", fields: fields)
     }
-}
 
-extension LogEvent {
     /// A new epoch begins, and the ends of these items will not be known.
     static func lost(_ count: Int, in queue: QueueKey) -> LogEvent {
         LogEvent(

@@ -83,11 +83,6 @@ package final class DurableDelivery {
         arrivals.table.startEpoch(of: pairing)
     }
 
-    /// Items of this device that a new epoch of the pairing would lose (DEL-10).
-    func countLostByEpoch(of pairing: UniqueIdentifier) -> Int {
-        outbound.lostByEpoch(of: pairing).reduce(0) { $0 + $1.count }
-    }
-
     /// A pairing is gone: its queues and files go with it. The caller commits ``removal(of:)``.
     /// - Parameter apps: all that may have files.
     package func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier] = []) {

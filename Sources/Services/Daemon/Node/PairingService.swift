@@ -267,20 +267,17 @@ final class PairingService {
     }
 
     /// Writes an event, before the daemon follows it. Of each warning one is written in a minute (LIM-54), because a
-    /// peer causes as many as it likes. A new epoch has the pace of its pairing, and says how many items this device
-    /// loses by it (DEL-10).
+    /// peer causes as many as it likes. A new epoch has the pace of its pairing.
     private func write(_ event: PairingEvent) {
         let entry = event.logEvent
-        guard case .storeRestored(let pairing) = event else {
-            guard entry.level == .warning else { return log(entry) }
-            let line = warningPaces.admit(entry, of: "\(entry.message)", at: scheduler.now)
-            if let line { log(line) }
-            return
-        }
-        let lost = node?.delivery.countLostByEpoch(of: pairing) ?? 0
-        let fields = lost > 0 ? entry.fields + [.integer("lost", lost)] : entry.fields
-        let whole = LogEvent(entry.level, entry.message, fields: fields)
-        if let line = epochPaces.admit(whole, of: pairing, at: scheduler.now) { log(line) }
+        guard entry.level == .warning else { return log(entry) }
+        let line =
+            if case .storeRestored(let pairing) = event {
+                epochPaces.admit(entry, of: pairing, at: scheduler.now)
+            } else {
+                warningPaces.admit(entry, of: "\(entry.message)", at: scheduler.now)
+            }
+        if let line { log(line) }
     }
 
     /// Adds the pairing that a primary's answer to a join has made, or renews it. A primary that does not know the

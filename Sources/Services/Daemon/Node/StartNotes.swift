@@ -1,6 +1,5 @@
-// Notes of a daemon's start for its log (CTL-70): options that do not fit the stored state, and directories whose
-// owners or modes keep apps from their files. Each names the place and the remedy, and none of them keeps the daemon
-// from starting.
+// Notes of a daemon's start for its log (CTL-70 and other misfits of options and stored state). None of them keeps the
+// daemon from starting.
 
 import TandemBase
 import TandemFiles
@@ -21,7 +20,7 @@ struct StartNotes {
 
     private var opened: [LogEvent] {
         device.opened.map { path in
-            let message: StaticString = "other users' apps may pass through this directory now, as a group is named"
+            let message: StaticString = "other users can now pass through this directory, because localGroup is set"
             return LogEvent(.info, message, .text("path", path))
         }
     }

@@ -100,7 +100,7 @@ extension DeadLetter {
     fileprivate func body(peerName: String?) -> PropertyListDictionary {
         var body: PropertyListDictionary = [
             "pairing": .data(queue.pairing.bytes), "app": .string(queue.app.description),
-            "channel": .string(queue.channel.rawValue), "direction": .string(direction.word),
+            "channel": .string(queue.channel.rawValue), "direction": .string(direction.rawValue),
             "attempts": .integer(Int64(attempts)), "size": .integer(Int64(size)),
         ]
         body["peerName"] = peerName.map { .string($0) }
