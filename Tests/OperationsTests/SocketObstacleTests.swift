@@ -9,14 +9,14 @@ import Testing
     @Test(
         "CTL-73: a socket without permission, and what is no daemon's socket, are faults that stay",
         arguments: [
-            ("EACCES", SocketPlace.socket(owner: "root"), "the socket belongs to root"),
+            ("EACCES", SocketPathEntry.socket(owner: "root"), "the socket belongs to root"),
             ("EPERM", .socket(owner: "user 7"), "the socket belongs to user 7"),
-            ("EACCES", .unseen, "a directory on the way is closed"), ("ENOTDIR", .unseen, "not one of directories"),
-            ("ELOOP", .unseen, "not one of directories"), ("EPROTOTYPE", .socket(owner: "root"), "of another type"),
+            ("EACCES", .unseen, "a directory on the way is closed"), ("ENOTDIR", .unseen, "is not a directory"),
+            ("ELOOP", .unseen, "symbolic links form a loop"), ("EPROTOTYPE", .socket(owner: "root"), "of another type"),
             ("ECONNREFUSED", .file, "is a file, not a socket"), ("EACCES", .file, "is a file, not a socket"),
             (nil, .file, "is a file, not a socket"), (nil, .directory, "is a directory, not a socket"),
-        ] as [(String?, SocketPlace, String)])
-    func stays(error: String?, place: SocketPlace, text: String) throws {
+        ] as [(String?, SocketPathEntry, String)])
+    func stays(error: String?, place: SocketPathEntry, text: String) throws {
         let found = try #require(SocketObstacle.text(path: Self.path, error: error, place: place))
         #expect(found.contains(Self.path) && found.contains(text), "\(found)")
     }
@@ -30,10 +30,10 @@ import Testing
     @Test(
         "CTL-73: a daemon that is not there yet, or is busy, is no such fault",
         arguments: [
-            ("ENOENT", SocketPlace.unseen), ("ECONNREFUSED", .socket(owner: "root")),
+            ("ENOENT", SocketPathEntry.unseen), ("ECONNREFUSED", .socket(owner: "root")),
             ("EAGAIN", .socket(owner: "root")), (nil, .socket(owner: "root")), (nil, .unseen),
-        ] as [(String?, SocketPlace)])
-    func heals(error: String?, place: SocketPlace) {
+        ] as [(String?, SocketPathEntry)])
+    func heals(error: String?, place: SocketPathEntry) {
         #expect(SocketObstacle.text(path: Self.path, error: error, place: place) == nil)
     }
 }

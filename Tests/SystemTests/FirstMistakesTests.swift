@@ -45,7 +45,7 @@ import Testing
     @Test(
         "CTL-73: each command ends at once, with 3, where waiting leads to no daemon",
         arguments: ["status", "health", "apps list", "send --app a {}", "receive --app a", "transfers list --app a"],
-        [("key.pub", "key.pub is a file, not a socket"), ("key.pub/x.sock", "is not one of directories")])
+        [("key.pub", "key.pub is a file, not a socket"), ("key.pub/x.sock", "is not a directory")])
     func noDaemonEver(command: String, fault: (String, String)) async throws {
         let began = ContinuousClock.now
         let ending = try await tandem(

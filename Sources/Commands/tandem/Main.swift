@@ -12,7 +12,7 @@ import TandemReactor
     static func main() async {
         // There may be no standard error to say it on: only an exit code is left.
         do {
-            if try Linux.fillUsualDescriptors().contains(STDOUT_FILENO) { Console.loseOutput() }
+            if try Linux.fillUsualDescriptors().contains(STDOUT_FILENO) { Console.noteMissingOutput() }
         } catch { exit(1) }
         let console = Console()
         // `CommandLine.arguments` has replaced bytes that are not UTF-8.

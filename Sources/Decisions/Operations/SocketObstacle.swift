@@ -2,7 +2,7 @@
 // the user can do about each.
 
 /// The entry at the path of a local socket.
-package enum SocketPlace: Sendable, Equatable {
+package enum SocketPathEntry: Sendable, Equatable {
     /// A socket, or a link to one.
     case socket(owner: String)
     case file
@@ -18,7 +18,7 @@ package enum SocketObstacle {
     /// - Parameters:
     ///   - error: the name of the error with which the socket was not opened, such as `EACCES`; nil for none.
     ///   - place: the entry at the path.
-    package static func text(path: String, error: String?, place: SocketPlace) -> String? {
+    package static func text(path: String, error: String?, place: SocketPathEntry) -> String? {
         switch place {
         case .file: return "\(path) is a file, not a socket; name a daemon's socket"
         case .directory: return "\(path) is a directory, not a socket; name a daemon's socket"
@@ -26,13 +26,15 @@ package enum SocketObstacle {
         }
         switch error {
         case "EACCES"?, "EPERM"?: return "\(path): no permission: \(barrier(place))"
-        case "ENOTDIR"?, "ELOOP"?: return "\(path): the way there is not one of directories; name a daemon's socket"
+        case "ENOTDIR"?, "ELOOP"?:
+            return "\(path): a part of the path is not a directory, or its symbolic links form a loop; name a daemon's "
+                + "socket"
         case "EPROTOTYPE"?: return "\(path) is a socket of another type; name a daemon's socket"
         default: return nil
         }
     }
 
-    private static func barrier(_ place: SocketPlace) -> String {
+    private static func barrier(_ place: SocketPathEntry) -> String {
         guard case .socket(let owner) = place else {
             return "a directory on the way is closed to this user; name a daemon's socket, or run this as its user"
         }

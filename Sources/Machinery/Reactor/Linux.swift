@@ -176,10 +176,11 @@ extension Linux {
         return FileStatus(found)
     }
 
-    /// Fails with the error that keeps this user from writing to the entry, which is not opened.
-    package static func checkWritable(path: String) throws(SystemError) {
+    /// Fails with the error that keeps the process's effective user from the entry, which is not opened.
+    /// - Parameter access: such as `R_OK | W_OK`.
+    package static func checkAccess(path: String, _ access: CInt) throws(SystemError) {
         let result = path.withCString { path in
-            SystemCall.retried { faccessat(AT_FDCWD, path, W_OK, 0) }
+            SystemCall.retried { faccessat(AT_FDCWD, path, access, AT_EACCESS) }
         }
         try SystemCall.check(result, "faccessat")
     }

@@ -13,10 +13,9 @@ enum StoreAccess {
     }
 
     private static func check(_ place: String, for access: CInt, _ use: String) throws(StoreError) {
-        let result = place.withCString { place in
-            SystemCall.retried { faccessat(AT_FDCWD, place, access, AT_EACCESS) }
-        }
-        switch -result {
+        let fault: SystemError
+        do throws(SystemError) { return try Linux.checkAccess(path: place, access) } catch { fault = error }
+        switch fault.errno {
         case EROFS:
             throw .noAccess(
                 path: place, fault: "its file system is mounted read-only",

@@ -56,7 +56,7 @@ package struct DaemonChoice {
         try LocalSockets.candidates(for: role, environment).filter(SocketAddress.isServed)
     }
 
-    /// A daemon whose socket this user may not open is one that runs, as far as anybody here can tell.
+    /// A socket that this user may not open counts as a running daemon.
     private func nothing(of roles: [DeviceRole]) throws(CommandFailure) -> CommandFailure {
         var paths: [String] = []
         for role in roles { paths += try LocalSockets.candidates(for: role, environment) }
@@ -93,7 +93,7 @@ package enum LocalSockets {
         do throws(SocketAddressError) { _ = try SocketAddress.unix(checking: path) } catch {
             return .unusable("\(error)")
         }
-        do throws(SystemError) { try Linux.checkWritable(path: path) } catch { return obstacle(at: path, error) }
+        do throws(SystemError) { try Linux.checkAccess(path: path, W_OK) } catch { return obstacle(at: path, error) }
         return obstacle(at: path, nil)
     }
 
@@ -102,7 +102,7 @@ package enum LocalSockets {
         SocketObstacle.text(path: path, error: error?.name, place: place(at: path)).map { .unusable($0) }
     }
 
-    private static func place(at path: String) -> SocketPlace {
+    private static func place(at path: String) -> SocketPathEntry {
         guard let entry = (try? Linux.lookAt(path: path)) ?? nil else { return .unseen }
         if entry.isRegular { return .file }
         if entry.isDirectory { return .directory }

@@ -160,8 +160,8 @@ final class SessionConnection {
     /// with the connection or wait for the next one (SES-21): without it a faulty daemon looks like an absent one.
     private func broken(_ refusal: Refusal) {
         let app = LogField.text("app", settings.application.description)
-        PairedLog.write(LogEvent(.warning, "daemon refused", app, .outside("reason", "\(refusal)")))
-        failure = "the daemon was refused: \(refusal)"
+        PairedLog.write(LogEvent(.warning, "refused a frame of the daemon", app, .outside("reason", "\(refusal)")))
+        failure = "this library refused a frame of the daemon: \(refusal)"
         lost()
     }
 

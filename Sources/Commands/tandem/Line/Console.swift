@@ -35,7 +35,7 @@ struct Console: Sendable {
     private static let isOutputMissing = Atomic<Bool>(false)
 
     /// The process was started without standard output: every result fails.
-    static func loseOutput() { isOutputMissing.store(true, ordering: .relaxed) }
+    static func noteMissingOutput() { isOutputMissing.store(true, ordering: .relaxed) }
 
     /// The error number of the last write to standard output that failed; 0 for none.
     private static let fault = Atomic<CInt>(0)

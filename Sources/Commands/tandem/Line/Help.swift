@@ -18,7 +18,6 @@ enum Help {
             tandem COMMAND --help explains a command; tandem --version shows the version.
             Exit codes: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong call, 3 no daemon answers
             or its socket is closed to this user.
-            Clauses such as CTL-22 are in Protocol/, which the package has in /usr/share/doc/tandem/Protocol.
             Environment: TANDEM_SOCKET (daemon of client commands), NO_COLOR (no colours).
 
             """
