@@ -89,7 +89,7 @@ package final class SuiteRun: Sendable {
     package func failures() async -> (all: [String], isEmpty: Bool) {
         // Also a world without a case reports, so that one that crashed differs from it.
         guard count > 0 else { return (report([]), cases.isEmpty) }
-        Leftovers.watchSignals()
+        SignalCleanup.watchSignals()
         await withCheckedContinuation { continuation in
             let width = min(plan.width, count)
             state.withLock { $0.threads = width }

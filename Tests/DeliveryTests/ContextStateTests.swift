@@ -89,7 +89,7 @@ import Testing
         #expect(ledger.count == 0)
     }
 
-    @Test("DEL-20: so is one that its handler had when it went away, or cannot take now")
+    @Test("DEL-20: a context whose handler went away or puts it off is superseded if a newer one waits")
     func leftWithNewerOnes() throws {
         var left = try ledgerWithNewerContexts()
         #expect(left.consumerLeft(at: reading(0)).reported == [.withdrawn(.superseded)])

@@ -49,8 +49,9 @@ package final class TemporaryDirectory: Sendable {
         living.withLock { living in
             for path in living {
                 // A program that has just been killed may leave its last file while the others are removed.
-                for _ in 0..<100 where access(path, F_OK) == 0 {
+                for _ in 0..<100 {
                     Self.remove(path)
+                    guard access(path, F_OK) == 0 else { break }
                     usleep(10_000)
                 }
             }

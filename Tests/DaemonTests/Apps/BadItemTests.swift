@@ -1,4 +1,4 @@
-// Items and verdicts of an app that break the rules of their kind (SES-48, SES-49, FRM-10).
+// Items, verdicts and queries of an app that break the rules of their kind (SES-48, SES-49, SES-54, FRM-10).
 
 import TandemBase
 import TandemDaemon

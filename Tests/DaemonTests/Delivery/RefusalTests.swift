@@ -72,6 +72,29 @@ struct RefusalTests {
         #expect(app.received(.accepted).count == 1)
     }
 
+    @Test(
+        "SES-90, CTL-14: a submission that is refused during a drain may be retried, and one taken back may not"
+    )
+    func retry() throws {
+        let device = try narrowDevice()
+        let app = try device.simulation.app(.primary)
+        device.delivery.submissions.isDraining = true
+        try device.submit(from: app)
+        device.run()
+        let error = try app.onlyFailure()
+        #expect(error.name == "draining" && error.isRetryable)
+        device.delivery.submissions.isDraining = false
+        let id = UniqueIdentifier.random()
+        try app.deliver(device.queue.query("cancel").with(body: ["item": .data(id.bytes)]))
+        try device.submit(id, from: app)
+        device.run()
+        let takenBack = try SessionError(failure: #require(app.received(.failure).last))
+        #expect(takenBack.name == "cancelled" && !takenBack.isRetryable)
+        for refusal in [FileRefusal.cancelled, .takenOver] {
+            #expect(refusal.body["retry"] == false, "\(refusal.name)")
+        }
+    }
+
     @Test("LIM-14: refusals alone ask nothing of the disk")
     func noCommit() throws {
         let device = try narrowDevice()

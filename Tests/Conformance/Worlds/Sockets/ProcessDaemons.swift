@@ -111,7 +111,7 @@ final class ProcessDaemons: Daemons {
         ]
         let end = End()
         let call = ProgramCall(arguments: ["/bin/sh", "-c", line], environment: environment, user: nil)
-        return Running(program: try Leftovers.start(call, on: loop) { end.status = $0 }, end: end)
+        return Running(program: try SignalCleanup.start(call, on: loop) { end.status = $0 }, end: end)
     }
 
     private func isServing(_ path: String) -> Bool {

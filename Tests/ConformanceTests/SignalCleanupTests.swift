@@ -7,12 +7,12 @@ import Testing
 
 @testable import TandemConformance
 
-@Suite(.timeLimit(.minutes(10))) struct LeftoversTests {
+@Suite(.timeLimit(.minutes(10))) struct SignalCleanupTests {
     @Test func `a signal that ends the suite ends its programs with their groups, and removes its directories`()
         async throws
     {
         let result = await #expect(processExitsWith: .signal(SIGTERM), observing: [\.standardOutputContent]) {
-            Leftovers.watchSignals()
+            SignalCleanup.watchSignals()
             let directory = TemporaryDirectory()
             directory.write([1], to: "log")
             let loop = try EventLoop()
@@ -20,11 +20,11 @@ import Testing
             let call = ProgramCall(
                 arguments: ["/bin/sh", "-c", "trap '' TERM; while :; do /bin/sleep 1; done"], environment: [], user: nil
             )
-            let program = try Leftovers.start(call, on: loop) { _ in }
+            let program = try SignalCleanup.start(call, on: loop) { _ in }
             print("\(directory.path) \(program.process)")
             fflush(nil)
             kill(getpid(), SIGTERM)
-            withExtendedLifetime((directory, loop)) { _ = sleep(30) }
+            withExtendedLifetime((directory, loop)) { while true { pause() } }
         }
         let output = String(decoding: result?.standardOutputContent ?? [], as: UTF8.self)
         let words = output.split(whereSeparator: \.isWhitespace).suffix(2).map(String.init)

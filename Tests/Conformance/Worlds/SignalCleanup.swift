@@ -8,7 +8,7 @@ import TandemReactor
 import TandemTestSupport
 
 /// The programs that would outlive this process; any thread.
-enum Leftovers {
+enum SignalCleanup {
     /// Process groups by their leaders, also of those that have ended.
     private static let groups = Mutex<Set<Int32>>([])
 
@@ -17,10 +17,10 @@ enum Leftovers {
         let descriptor = tandem_ending_signals()
         guard descriptor >= 0 else { return }
         do {
-            try LoopThread(named: "leftovers") {
+            try LoopThread(named: "signal-cleanup") {
                 var number: UInt8 = 0
                 while read(descriptor, &number, 1) != 1 {}
-                Leftovers.end(by: Int32(number))
+                SignalCleanup.end(by: Int32(number))
             }.detach()
         } catch {
             // Without the thread the signals end this process as before.
@@ -52,9 +52,12 @@ enum Leftovers {
             for group in running { waitpid(group, nil, 0) }
             TemporaryDirectory.removeAll {
                 signal(number, SIG_DFL)
-                kill(getpid(), number)
                 // Every thread blocks it.
-                sleep(1)
+                var mask = sigset_t()
+                sigemptyset(&mask)
+                sigaddset(&mask, number)
+                pthread_sigmask(SIG_UNBLOCK, &mask, nil)
+                raise(number)
                 _exit(128 + number)
             }
         }
