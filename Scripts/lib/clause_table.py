@@ -1,9 +1,10 @@
 """The clauses that cases of the conformance suite cite, with the number of cases in each world, and those of Protocol
 without a case.
 
-    reach.py RESULTS
+    clause_table.py RESULTS
 
-RESULTS is the suite's report in JUnit's XML. Scripts/conformance --clauses starts it.
+RESULTS is the suite's report in JUnit's XML. Scripts/conformance --clauses starts this before its run is over, so the
+closing tag is absent.
 """
 import collections
 import pathlib
