@@ -1,6 +1,7 @@
 // Errors of files and directories, worded for the operator who repairs them: which path, what is wrong, and what to do.
 // A SystemError inside carries the kernel's own failure.
 
+import TandemBase
 package import TandemReactor
 
 /// A file or directory that cannot be used as asked; every case names it.
@@ -43,9 +44,9 @@ extension FileError: CustomStringConvertible {
         case .otherOwner(let path, let owner, let expected):
             "\(path) belongs to user \(owner), not to user \(expected); change its owner, run as that user or name another"
         case .writableByOthers(let path, let mode):
-            "\(path) may be written by others (mode \(Self.octal(mode))); run: chmod go-w \(path)"
+            "\(path) may be written by others (mode \(Self.octal(mode))); run: chmod go-w \(ShellWord.quoted(path))"
         case .loosePermissions(let path, let mode):
-            "\(path) is private but open to others (mode \(Self.octal(mode))); run: chmod 600 \(path)"
+            "\(path) is private but open to others (mode \(Self.octal(mode))); run: chmod 600 \(ShellWord.quoted(path))"
         case .tooLarge(let path, let limit): "\(path) is larger than the \(limit) bytes allowed"
         case .inUse(let path, let process):
             "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"); stop it first or name another"

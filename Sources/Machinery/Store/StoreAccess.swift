@@ -2,6 +2,7 @@
 // reading only, and report its first lock as a disk error, by a number.
 
 import Glibc
+import TandemBase
 import TandemReactor
 
 /// The access that a store needs: its file and its log are read and written, and files are made beside them.
@@ -20,7 +21,8 @@ enum StoreAccess {
             throw .noAccess(
                 path: place, fault: "its file system is mounted read-only",
                 remedy: "mount it writable, or name another state directory")
-        case EACCES, EPERM:
+        // Not EPERM: the file may be immutable, and a mode is not to blame.
+        case EACCES:
             guard let status = try? Linux.lookAt(path: place) else { return }
             throw refusal(of: place, status, to: Linux.user, use)
         default: return
@@ -31,9 +33,10 @@ enum StoreAccess {
         of place: String, _ status: FileStatus, to user: UInt32, _ use: String
     ) -> StoreError {
         let isOwn = status.owner == user
+        let command = isOwn ? "chmod \(status.isDirectory ? "u+rwx" : "u+rw")" : "chown \(user)"
         let whose = isOwn ? "" : ", as it belongs to user \(status.owner)"
         return .noAccess(
             path: place, fault: "user \(user) may not \(use)\(whose) (mode 0\(String(status.mode, radix: 8)))",
-            remedy: "run: \(isOwn ? "chmod \(status.isDirectory ? "u+rwx" : "u+rw")" : "chown \(user)") \(place)")
+            remedy: "run: \(command) \(ShellWord.quoted(place))")
     }
 }

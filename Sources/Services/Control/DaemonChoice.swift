@@ -93,7 +93,10 @@ package enum LocalSockets {
         do throws(SocketAddressError) { _ = try SocketAddress.unix(checking: path) } catch {
             return .unusable("\(error)")
         }
-        do throws(SystemError) { try Linux.checkAccess(path: path, W_OK) } catch { return obstacle(at: path, error) }
+        do throws(SystemError) { try Linux.checkAccess(path: path, W_OK) } catch {
+            // EPERM may be the answer to the question alone: a connection is tried.
+            return obstacle(at: path, error.errno == EPERM ? nil : error)
+        }
         return obstacle(at: path, nil)
     }
 

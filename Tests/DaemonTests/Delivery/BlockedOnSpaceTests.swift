@@ -62,7 +62,7 @@ struct BlockedOnSpaceTests {
             sequence: 1, name: "dead")
         #expect(device.delivery.receive(outcome))
         device.run()
-        let line = try #require(device.log.all.last { $0.level == .error })
+        let line = try #require(device.log.all.last { $0.level == .warning })
         #expect("\(line.message)" == "item failed too often, kept as a dead letter")
         let facts: [LogField] = [
             .text("direction", "out"), .text("id", "\(id)"), .outside("refusal", "insufficient-space"),

@@ -96,7 +96,9 @@ extension LogEvent {
             .text("id", id.map { "\($0)" } ?? "-"),
         ]
         if let refusal { fields.append(.outside("refusal", refusal.name ?? "\(refusal.code)")) }
-        return LogEvent(.error, "item failed too often, kept as a dead letter", fields: fields)
+        // A refusal of the peer's is a warning, so that its lines are limited (LIM-54).
+        let level: LogLevel = direction == .outbound ? .warning : .error
+        return LogEvent(level, "item failed too often, kept as a dead letter", fields: fields)
     }
 
     /// A new epoch begins, and the ends of these items will not be known.

@@ -68,7 +68,7 @@ struct StartNotes {
             let message: StaticString = "an app's directory belongs to another user, and is not used"
             return LogEvent(
                 .error, message, .text("app", "\(record.app)"), .integer("owner", owner),
-                .text("remedy", "stop the daemon, then run: chown -R \(expected) \(path)"))
+                .text("remedy", "stop the daemon, then run: chown -R \(expected) \(ShellWord.quoted(path))"))
         } catch {
             // The first use of the directory logs it.
             return nil
