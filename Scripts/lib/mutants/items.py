@@ -479,7 +479,7 @@ class LostTakenForHandled(ToApp):
 class TimeOffUncounted(Mutant):
     """does not take the time that it was away from the life of an item"""
     clause, judges = "DEL-8", "DEL-8: an item expires while its sender's daemon"
-    LATE = 8  # seconds
+    LATE = 15  # seconds
 
     def to_app(self, frame, line):
         is_late = self.place.is_restart and frame["kind"] == "finished" and frame["name"] == "expired"

@@ -30,7 +30,8 @@ extension Stage {
 enum StateDirectory {
     /// Copies it to a place where nothing is, or back over what has become of it.
     static func copy(_ source: String, to target: String) throws {
-        let line = "rm -rf '\(target)' && cp -a '\(source)' '\(target)' 2>&1"
+        let (from, to) = (ShellWord.quoted(source), ShellWord.quoted(target))
+        let line = "rm -rf \(to) && cp -a \(from) \(to) 2>&1"
         guard let pipe = popen(line, "r") else { throw Violation("cannot start \(line)") }
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -86,7 +86,7 @@ enum StoreCases {
         try stage.wait("it is given again") { !next.items.isEmpty }
         // Its end need not be durable when its handler returns.
         var left = try letters()
-        for _ in 0..<50 {
+        for _ in 0..<200 {
             if left.isEmpty { break }
             stage.pass(.milliseconds(100))
             left = try letters()

@@ -95,6 +95,26 @@ struct RefusalTests {
         }
     }
 
+    @Test("DEL-33, SES-90: a known item whose commit has failed is lost, and refused for what keeps new ones out")
+    func lostRepetition() throws {
+        let device = try OneDevice()
+        let app = try device.simulation.app(.primary)
+        let id = UniqueIdentifier.random()
+        device.store.isBusy = true
+        for item in [.random(), id] {
+            try device.submit(item, from: app)
+            device.run()
+        }
+        // After two failures in a row the queue is read back a second later, and knows the lost item until then.
+        device.store.isBusy = false
+        device.delivery.submissions.isDraining = true
+        #expect(device.delivery.submissions.hasAccepted(id, in: device.queue))
+        try device.submit(id, from: app)
+        device.simulation.scheduler.advance(by: .seconds(2))
+        #expect(app.received(.failure).map(\.name) == ["store", "store", "draining"])
+        #expect(app.received(.accepted).isEmpty)
+    }
+
     @Test("LIM-14: refusals alone ask nothing of the disk")
     func noCommit() throws {
         let device = try narrowDevice()

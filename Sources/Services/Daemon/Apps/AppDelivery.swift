@@ -129,15 +129,9 @@ package final class AppDelivery {
         let isAccepted = (obstacle != nil || hasFile || delivery.isDiskFull) && hasAccepted(item, of: connection)
         if let obstacle, !isAccepted { return refuse(item, obstacle, connection) }
         guard !queries.hasTakenBack(item) else { return refuse(item, .takenBack, connection) }
-        let number = connection.number
-        if isAccepted {
-            // Never as a new item, which its commit may have lost: this frame may be one that is refused.
-            outcomes.setSubmitter(number, of: item.id, in: item.queue)
-            return delivery.submissions.answerAgain(item.id, in: item.queue) { [weak self] in
-                self?.submitted(item, $0, number)
-            }
-        }
+        if isAccepted { return answerAgain(item, unless: obstacle, connection) }
         if hasFile { return submitFile(frame, connection) }
+        let number = connection.number
         outcomes.setSubmitter(number, of: item.id, in: item.queue)
         let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
         accounts.beginSubmission(of: user, size, from: connection.port)
@@ -145,6 +139,22 @@ package final class AppDelivery {
             guard let self else { return }
             accounts.endSubmission(of: user, size)
             submitted(item, result, number)
+        }
+    }
+
+    /// Answers the submission of a known item, but never takes it as a new one: its commit may have lost it, and this
+    /// frame may be one that is refused.
+    /// - Parameter obstacle: the answer if it is lost; nil for the store's own.
+    private func answerAgain(_ item: ItemKey, unless obstacle: SessionError?, _ connection: HostAppConnection) {
+        let (number, user) = (connection.number, connection.credentials.user)
+        outcomes.setSubmitter(number, of: item.id, in: item.queue)
+        accounts.beginSubmission(of: user, DeliveryLink.frameSize, from: connection.port)
+        delivery.submissions.answerAgain(item.id, in: item.queue) { [weak self] result in
+            guard let self else { return }
+            accounts.endSubmission(of: user, DeliveryLink.frameSize)
+            guard case .failure(.lost) = result, let obstacle else { return submitted(item, result, number) }
+            outcomes.removeSubmitter(of: item.id, in: item.queue)
+            if let connection = endpoint.connection(number) { refuse(item, obstacle, connection) }
         }
     }
 

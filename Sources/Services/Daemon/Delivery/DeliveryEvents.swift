@@ -96,7 +96,7 @@ extension LogEvent {
             .text("id", id.map { "\($0)" } ?? "-"),
         ]
         if let refusal { fields.append(.outside("refusal", refusal.name ?? "\(refusal.code)")) }
-        // A refusal of the peer's is a warning, so that its lines are limited (LIM-54).
+        // A peer may cause failures on the way to it: a warning, so that the lines are limited (LIM-54).
         let level: LogLevel = direction == .outbound ? .warning : .error
         return LogEvent(level, "item failed too often, kept as a dead letter", fields: fields)
     }

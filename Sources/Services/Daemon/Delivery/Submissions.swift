@@ -60,11 +60,12 @@ package final class Submissions {
         let note: AcceptedFrame.Note? = holder == key ? nil : .demoted
         queue.perform(
             { queue in ((queue.isKnown(id), queue.record(of: id)?.revision), OutboundTransition()) },
-            then: { result in
+            then: { [weak queue] result in
                 completion(
                     result.flatMap { isKnown, revision in
                         isKnown
-                            ? .success(SubmitReceipt(note, revision: revision, isDuplicate: true)) : .failure(.lost)
+                            ? .success(SubmitReceipt(note, revision: revision, isDuplicate: true))
+                            : .failure(queue?.fullDisk.map { .store($0) } ?? .lost)
                     })
             })
     }

@@ -266,16 +266,17 @@ final class PairingService {
         return verdict
     }
 
-    /// Writes an event, before the daemon follows it. Of each warning one is written in a minute (LIM-54), because a
-    /// peer causes as many as it likes. A new epoch has the pace of its pairing.
+    /// Writes an event, before the daemon follows it. Of each warning, and of each kind of join that is refused or
+    /// repeated, one is written in a minute (LIM-54), because a peer causes as many as it likes. A new epoch has the
+    /// pace of its pairing.
     private func write(_ event: PairingEvent) {
         let entry = event.logEvent
-        guard entry.level == .warning else { return log(entry) }
-        let line =
-            if case .storeRestored(let pairing) = event {
-                epochPaces.admit(entry, of: pairing, at: scheduler.now)
-            } else {
+        let line: LogEvent? =
+            switch event {
+            case .storeRestored(let pairing): epochPaces.admit(entry, of: pairing, at: scheduler.now)
+            case .joinRefused, .joinRepeated, .helloFromStranger, .epochRefused:
                 warningPaces.admit(entry, of: "\(entry.message)", at: scheduler.now)
+            case .joined, .activated, .versionLowered, .identifierChanged: entry
             }
         if let line { log(line) }
     }
