@@ -14,18 +14,25 @@ class Driver:
     """A browser, until its end is asked for."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
-        # It finds a free port and prints it, and nothing more after that.
-        ports = (re.search(r"started successfully on port (\d+)", line) for line in self.process.stdout)
-        port = next((int(found[1]) for found in ports if found), None)
-        if port is None:
-            raise RuntimeError("chromedriver ends without a port")
+        self.process, port = self.start()
         self.connection, self.session = http.client.HTTPConnection("127.0.0.1", port, timeout=60), ""
         arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                      "--hide-scrollbars"]
         found = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
             "goog:chromeOptions": {"args": arguments}}}})
         self.session = f"/session/{found['sessionId']}"
+
+    @staticmethod
+    def start():
+        """A driver, which prints the free port that it has found and nothing more after that. It takes the port for
+        both families of addresses, one after the other, and ends if another driver was faster with the second."""
+        for _ in range(10):
+            process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
+            ports = (re.search(r"started successfully on port (\d+)", line) for line in process.stdout)
+            if port := next((int(found[1]) for found in ports if found), None):
+                return process, port
+            process.wait()
+        raise RuntimeError("chromedriver ends without a port")
 
     def call(self, method, path, body=None):
         try:
