@@ -35,10 +35,14 @@ def at_consoles(arguments):
     parser.add_argument("--folder", type=Path)
     parser.add_argument("walks", nargs="+")
     options = parser.parse_args(arguments)
-    # So that a walk that is stopped ends its browser.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    # So that a walk that is stopped ends its browser, also one that is just starting.
+    stops = []
+    signal.signal(signal.SIGTERM, lambda *_: stops.append(True))
     driver = Driver()
     try:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        if stops:
+            sys.exit(1)
         audit, seen, entered = Audit(driver, options.axe), set(), set()
         walks = iter(options.walks)
         for place, part, address in zip(walks, walks, walks):
