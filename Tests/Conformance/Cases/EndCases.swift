@@ -110,9 +110,7 @@ enum EndCases {
         needs: [.durable, .cut, .restart]
     ) { stage in
         let (first, _) = try stage.rawPair()
-        stage.world.isLinkAllowed = false
-        stage.world.cutLinks()
-        try stage.wait("the loss is seen") { try !first.isReachable }
+        try stage.unlink(first)
         // Longer than a busy machine takes to start the daemon and to register. A clock that is not set adds no time.
         let life = stage.time(.seconds(60), inRealTime: .seconds(24))
         var item = try stage.submission(on: .userInfo).with(body: ["n": 1])

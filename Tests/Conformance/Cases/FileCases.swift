@@ -175,9 +175,7 @@ enum FileCases {
         needs: [.durable, .cut, .restart]
     ) { stage in
         let (first, secondary) = try stage.rawPair()
-        stage.world.isLinkAllowed = false
-        stage.world.cutLinks()
-        try stage.wait("the loss is seen") { try !first.isReachable }
+        try stage.unlink(first)
         let content = stage.generator.bytes(5000)
         let file = try stage.handOver(content, named: "file", from: first)
         var isSpoiled = false

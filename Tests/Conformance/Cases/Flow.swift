@@ -79,9 +79,13 @@ extension Stage {
     }
 
     /// Cuts the links and keeps them down.
-    func unlink(_ app: App) throws {
+    func unlink(_ app: App) throws { try unlink { app.session.reachability.level == .unreachable } }
+
+    func unlink(_ app: RawApp) throws { try unlink { try !app.isReachable } }
+
+    private func unlink(_ isSeen: () throws -> Bool) throws {
         world.isLinkAllowed = false
         world.cutLinks()
-        try wait("the loss is seen") { app.session.reachability.level == .unreachable }
+        try wait("the loss is seen", until: isSeen)
     }
 }
