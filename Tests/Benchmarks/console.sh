@@ -14,13 +14,8 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 tandem=$(executable tandem "${TANDEM-}")
 bin=$(dirname -- "$tandem")
 [[ ${TANDEM-} ]] || released tandem-console >/dev/null
-workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-logs=$workspace/logs
-mkdir "$logs"
-# shellcheck source=../../Scripts/lib/processes.sh
-source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$workspace"' EXIT
-trap 'exit 130' INT TERM
+# shellcheck source=../../Scripts/lib/workspace.sh
+source "$root/Scripts/lib/workspace.sh"
 
 app=org.example.bench.console
 start daemon "$tandem" primary --state "$workspace/state" --local "$workspace/daemon.sock" --log error

@@ -13,13 +13,9 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/measure.sh"
 tandem=$(executable tandem "${TANDEM-}")
 mebibytes=${MEBIBYTES:-1024}
 clang -O2 -o "$made/load" "$here"/load/*.c
-workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-logs=$workspace/logs
-mkdir "$logs" "$workspace/received"
-# shellcheck source=../processes.sh
-source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$workspace"' EXIT
-trap 'exit 130' INT TERM
+# shellcheck source=../../Scripts/lib/workspace.sh
+source "$root/Scripts/lib/workspace.sh"
+mkdir "$workspace/received"
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 app=org.example.bench.files

@@ -16,13 +16,8 @@ seconds=${SECONDS_EACH:-0.4}
 secondaries=${SECONDARIES:-24}
 clang -O2 -o "$made/load" "$here"/load/*.c
 clang -O2 -o "$made/tls-floor" "$here"/tls/*.c -lssl -lcrypto
-workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-logs=$workspace/logs
-mkdir "$logs"
-# shellcheck source=../processes.sh
-source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$workspace"' EXIT
-trap 'exit 130' INT TERM
+# shellcheck source=../../Scripts/lib/workspace.sh
+source "$root/Scripts/lib/workspace.sh"
 
 hub_port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 floor_port=$((hub_port + 1))
