@@ -7,6 +7,14 @@ script=$(realpath -- "$0")
 # Prints the comment at the head of the script that runs, for --help.
 print_help() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$script"; }
 
+# offer_help ARGUMENT...: prints it and ends the script if the first argument asks for it.
+offer_help() {
+    if [[ ${1-} == --help ]]; then
+        print_help
+        exit 0
+    fi
+}
+
 # Ends the script for how it was called, with a text.
 refuse() {
     echo "Scripts/${script##*/}: $1" >&2
