@@ -43,6 +43,17 @@ import Testing
         #expect(SettingValue.nothing.propertyListValue == nil)
     }
 
+    @Test("SET-40: a value is equal to itself, and is of its own type; a set is also an array")
+    func eachValueHasOneType() {
+        for (type, value, _) in Self.samples {
+            for (other, another, _) in Self.samples {
+                #expect((value == another) == (type == other), "\(type) and \(other)")
+                let problem = SettingsSchema([Self.declaration(other, another)]).problem(of: value, at: 0)
+                #expect((problem == nil) == (type == other || (type, other) == (.set, .array)), "\(type) as \(other)")
+            }
+        }
+    }
+
     @Test("SET-40: a form of another type is no value")
     func anotherTypesFormIsNoValue() {
         let foreign: [(SettingType, PropertyListValue)] = [

@@ -197,7 +197,7 @@ package struct PageInput: Sendable, Equatable {
         case .date: return text(value, DateTraits())
         case .array, .dictionary: return PropertyListJSON.text(value)
         case .data, .coded: return typed.description
-        default: return typed.text
+        case .boolean, .integer, .float, .double, .string, .url, .nothing: return typed.text
         }
     }
 
@@ -206,7 +206,8 @@ package struct PageInput: Sendable, Equatable {
     static func text(ofChoice value: PropertyListValue, _ declaration: SettingDeclaration) -> String {
         switch declaration.type {
         case .date, .data, .coded: PropertyListJSON.text(value)
-        default: plain(text(value, declaration))
+        case .boolean, .integer, .float, .double, .string, .strings, .url, .array, .dictionary, .set:
+            plain(text(value, declaration))
         }
     }
 

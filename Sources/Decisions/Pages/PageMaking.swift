@@ -287,7 +287,9 @@ private struct PageMaking {
         case (.datePicker, .date): return .date(specifier.dateTraits)
         case (.listGroup, .array), (.listGroup, .strings): return list(specifier, value)
         case (.titleValue, _): return .titleValue
-        default: return .unsupported("A value of type \(declaration.type.rawValue) cannot be edited here.")
+        case (_, .boolean), (_, .integer), (_, .float), (_, .double), (_, .string), (_, .strings), (_, .data),
+            (_, .date), (_, .url), (_, .array), (_, .dictionary), (_, .set), (_, .coded):
+            return .unsupported("A value of type \(declaration.type.rawValue) cannot be edited here.")
         }
     }
 

@@ -173,7 +173,7 @@ extension SettingBounds {
         case .integer:
             guard let first = Int(exactly: lower), let last = Int(exactly: upper) else { return nil }
             return .integer(first...last)
-        default: return nil
+        case .boolean, .string, .strings, .data, .date, .url, .array, .dictionary, .set, .coded: return nil
         }
     }
 }

@@ -200,7 +200,7 @@ extension SettingDeclaration {
         case (.integer(let value), .integer(let range)): Self.brokenBound(by: value, in: range) { .integer($0) }
         case (.float(let value), .float(let range)): Self.brokenBound(by: value, in: range) { .float($0) }
         case (.double(let value), .double(let range)): Self.brokenBound(by: value, in: range) { .double($0) }
-        default: nil
+        case (_, .integer?), (_, .float?), (_, .double?), (_, nil): nil
         }
     }
 

@@ -48,14 +48,29 @@ public enum SettingValue: Sendable, Equatable {
 
     /// Whether a property of the type may have the value.
     func isOf(_ type: SettingType, allowsNothing: Bool) -> Bool {
-        switch (self, type) {
-        case (.boolean, .boolean), (.integer, .integer), (.float, .float), (.double, .double), (.string, .string),
-            (.strings, .strings), (.data, .data), (.date, .date), (.url, .url), (.array, .array),
-            (.dictionary, .dictionary), (.coded, .coded):
-            true
-        case (.array(let elements), .set): Self.set(elements) == self
-        case (.nothing, _): allowsNothing
-        default: false
+        switch self {
+        case .nothing: allowsNothing
+        case .array(let elements) where type == .set: Self.set(elements) == self
+        default: ownType == type
+        }
+    }
+
+    /// The type of the case's name; nil for ``nothing``.
+    private var ownType: SettingType? {
+        switch self {
+        case .boolean: .boolean
+        case .integer: .integer
+        case .float: .float
+        case .double: .double
+        case .string: .string
+        case .strings: .strings
+        case .data: .data
+        case .date: .date
+        case .url: .url
+        case .array: .array
+        case .dictionary: .dictionary
+        case .coded: .coded
+        case .nothing: nil
         }
     }
 
@@ -76,6 +91,7 @@ public enum SettingValue: Sendable, Equatable {
         case (.dictionary(let left), .dictionary(let right)): left == right
         case (.coded(let left), .coded(let right)): left == right
         case (.nothing, .nothing): true
+        // A list of all cases costs the compiler more than it may take; TypeTests compares a value of each.
         default: false
         }
     }
@@ -133,7 +149,9 @@ extension SettingValue {
         case (.array(let values), .set): self = .set(values)
         case (.dictionary(let pairs), .dictionary): self = .dictionary(pairs)
         case (.dictionary(let pairs), .coded): self.init(CodedSetting(pairs).map { .coded($0) })
-        default: return nil
+        case (_, .boolean), (_, .integer), (_, .float), (_, .double), (_, .string), (_, .strings), (_, .data),
+            (_, .date), (_, .url), (_, .array), (_, .dictionary), (_, .set), (_, .coded):
+            return nil
         }
     }
 
