@@ -179,6 +179,21 @@ import Testing
             ])
     }
 
+    @Test("CFG-94: threshold and old-keyset come of a change of keys, and no other rejection does")
+    func rejectionsThatComeOfKeys() {
+        #expect(Rejection.allCases.filter(\.comesOfKeys) == [.threshold, .oldKeySet])
+    }
+
+    @Test("CFG-73: a rejection or a failure is a refusal, except where a usable key or the clock is missing")
+    func refusals() {
+        let open: [Rejection] = [.noKey, .weakKey, .unknownAlgorithm, .clockUnset]
+        for rejection in Rejection.allCases {
+            #expect(Verdict.rejected(rejection).isRefusal == !open.contains(rejection), "\(rejection)")
+        }
+        let verdicts = [Verdict.applied, .waitingForApplication, .waitingForKey, .superseded, .failed]
+        #expect(verdicts.filter(\.isRefusal) == [.failed])
+    }
+
     @Test("CFG-52: early failures are reported at most once a minute, the last with the count of those left out")
     func earlyFailuresAreReportedAtMostOnceAMinuteWithTheirCount() throws {
         var gate = EarlyFailureGate()

@@ -130,7 +130,7 @@ package struct SecondaryState: Sendable, Equatable {
             case .expired?: isValid
             // A configuration of one set never passes under a later one: only a secondary that is behind may take it.
             // This device has verified it: a secondary that misses the threshold lacks keys.
-            case .oldKeySet?, .threshold?: bringsKeys
+            case let rejection? where rejection.comesOfKeys: bringsKeys
             case let rejection: rejection?.maySolveItself ?? false
             }
         }

@@ -37,29 +37,48 @@ extension Rejection: CustomStringConvertible {
 }
 
 extension Rejection {
-    /// Whether it is found before the payload type is looked at (steps 1 to 8), so that nothing in the configuration
-    /// is vouched for by anybody (CFG-52).
-    package var isEarly: Bool {
+    /// Rules about a rejection, beside its name.
+    private struct Properties {
+        var isEarly = false
+        var comesOfKeys = false
+        var maySolveItself = false
+        var isRefusal = true
+    }
+
+    private var properties: Properties {
         switch self {
-        case .oversize, .malformed, .shape, .noKey, .weakKey, .unknownAlgorithm, .keySetExpired,
-            .duplicateKeyIdentifier, .threshold:
-            true
-        default: false
+        case .oversize, .malformed, .shape, .duplicateKeyIdentifier: Properties(isEarly: true)
+        case .noKey, .weakKey, .unknownAlgorithm: Properties(isEarly: true, isRefusal: false)
+        case .threshold: Properties(isEarly: true, comesOfKeys: true)
+        case .keySetExpired: Properties(isEarly: true, maySolveItself: true)
+        case .oldKeySet: Properties(comesOfKeys: true)
+        case .wrongTarget, .future, .keySetGap: Properties(maySolveItself: true)
+        case .clockUnset: Properties(isRefusal: false)
+        case .wrongType, .payloadMalformed, .critical, .wrongRole, .wrongApplication, .rollback, .equivocation,
+            .expired, .schema, .signerRevoked, .anchorConflict, .identifierChanged, .keySetIllegal:
+            Properties()
         }
     }
+
+    /// Whether it is found before the payload type is looked at (steps 1 to 8), so that nothing in the configuration
+    /// is vouched for by anybody (CFG-52).
+    package var isEarly: Bool { properties.isEarly }
+
+    /// Whether the key sets alone may decide it: too few of the signers are in the one in force, or an earlier one was
+    /// in force for the signers (CFG-73, CFG-94).
+    package var comesOfKeys: Bool { properties.comesOfKeys }
 
     /// Whether it may come of missing key sets alone (CFG-113): the steps up to the threshold and the version of the
     /// key set depend on them.
-    package var mayLackKeySets: Bool { isEarly || self == .oldKeySet }
+    package var mayLackKeySets: Bool { isEarly || comesOfKeys }
 
     /// Whether the device that rejects may take the same bytes later, without its primary's knowledge: it took the
     /// primary's new identifier, its clock was set, it has a newer key set.
-    var maySolveItself: Bool {
-        switch self {
-        case .wrongTarget, .future, .keySetGap, .keySetExpired: true
-        default: false
-        }
-    }
+    var maySolveItself: Bool { properties.maySolveItself }
+
+    /// Whether the bytes were judged. Without a usable key nothing is; daemons before `waiting-for-key` say so by
+    /// `no-key`.
+    fileprivate var isRefusal: Bool { properties.isRefusal }
 }
 
 package struct VerificationFailure: Error, Sendable {
@@ -138,7 +157,7 @@ package enum Verdict: Sendable, Hashable {
         switch self {
         case .waitingForKey: true
         case .rejected(let rejection): rejection.isEarly
-        default: false
+        case .applied, .waitingForApplication, .superseded, .failed: false
         }
     }
 
@@ -146,9 +165,8 @@ package enum Verdict: Sendable, Hashable {
     package var isRefusal: Bool {
         switch self {
         case .applied, .waitingForApplication, .waitingForKey, .superseded: false
-        // Without a usable key nothing is judged; daemons before `waiting-for-key` say so by `no-key`.
-        case .rejected(.clockUnset), .rejected(.noKey), .rejected(.weakKey), .rejected(.unknownAlgorithm): false
-        default: true
+        case .failed: true
+        case .rejected(let rejection): rejection.isRefusal
         }
     }
 }

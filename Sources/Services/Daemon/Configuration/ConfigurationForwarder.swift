@@ -385,7 +385,7 @@ final class ConfigurationForwarder {
     }
 
     private func reportRefusedKeys(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
-        guard [Rejection.threshold, .oldKeySet].map(\.rawValue).contains(entry.verdict ?? ""),
+        guard entry.verdict.flatMap({ Rejection(rawValue: $0) })?.comesOfKeys == true,
             let desired = state.desired(entry.digest, of: entry.key)
         else { return }
         whenKeysRefused(desired, peer)

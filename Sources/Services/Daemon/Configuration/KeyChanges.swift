@@ -185,7 +185,7 @@ final class KeyChanges {
             try check(desired.envelope, desired.payload, at: WallTime(seconds: desired.payload.issued))
             return nil
         } catch {
-            return [.threshold, .oldKeySet].contains(error.rejection) ? error.rejection : nil
+            return error.rejection.comesOfKeys ? error.rejection : nil
         }
     }
 
