@@ -28,6 +28,22 @@ package struct HealthProblem: Hashable, Sendable {
         case store
         /// New submits are refused, because an operator drains the daemon.
         case draining
+
+        /// Whether the problem may pass by itself, so that it counts only after the grace period.
+        fileprivate var mustLast: Bool {
+            switch self {
+            case .unlinked, .store: true
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .deadLetters, .clock, .draining: false
+            }
+        }
+
+        /// Whether the text contains a time: it changes while the problem stays as it is.
+        package var hasTimeInText: Bool {
+            switch self {
+            case .unlinked, .clock: true
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .deadLetters, .store, .draining: false
+            }
+        }
     }
 
     package let word: Word
@@ -38,9 +54,6 @@ package struct HealthProblem: Hashable, Sendable {
         self.word = word
         self.pairing = pairing
     }
-
-    /// Whether the problem may pass by itself, so that it counts only after the grace period.
-    var mustLast: Bool { word == .unlinked || word == .store }
 }
 
 /// The problems of one daemon.
@@ -83,7 +96,7 @@ package struct HealthLedger: ~Copyable, Sendable {
         observations[problem]?.isPresent = isPresent
         if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
         guard isPresent, observations[problem] == nil else { return }
-        observations[problem] = Observation(counts: !problem.mustLast, since: now, lookedAt: now)
+        observations[problem] = Observation(counts: !problem.word.mustLast, since: now, lookedAt: now)
     }
 
     /// Drops the problems of a pairing that has ended.
@@ -116,6 +129,6 @@ extension HealthLedger.Observation {
 
     /// The observation can be dropped.
     fileprivate func isOver(_ problem: HealthProblem) -> Bool {
-        !isPresent && (weight == .zero || !problem.mustLast)
+        !isPresent && (weight == .zero || !problem.word.mustLast)
     }
 }
