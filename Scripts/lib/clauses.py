@@ -32,6 +32,7 @@ WORDS = [
     ("Rejection", "Decisions/SignedConfiguration/Rejection.swift", "SignedConfiguration.md", "**CFG-24**", "**CFG-25**"),
     ("ControlName", "Values/Wire/ControlFrames.swift", "Control.md", "**CTL-3**", "**CTL-4**"),
     ("ControlFailureName", "Values/Wire/ControlFrames.swift", "Control.md", "**CTL-4**", ", and the rejection"),
+    ("Word", "Decisions/Operations/HealthLedger.swift", "Control.md", "**CTL-12** A problem's `name`:", ". `unlinked` and"),
 ]
 
 
