@@ -281,7 +281,8 @@ extension WCSession {
             let dispatcher = DelegateDispatcher(self, core)
             core.observeEvents { dispatcher.happened($0) }
             core.receive { dispatcher.arrived($0) }
-            core.handleItems(Channel.forApps.subtracting([.settings])) { dispatcher.arrived($0, $1) }
+            let channels = Channel.forApps.filter { $0.content?.isForApp == true }
+            core.handleItems(channels) { dispatcher.arrived($0, $1) }
             core.observeTransfers(acknowledging: true) { [weak self] in self?.happened($0) }
             core.beforeSwitching { [weak self] done in
                 guard let self else { return done() }

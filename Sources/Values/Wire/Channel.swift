@@ -4,9 +4,11 @@ package import TandemBase
 
 /// A durable channel; its raw value is the word on the wire, and of the ``Capability`` that opens it between two ends
 /// that both have it (SES-3). To add one: its word in FRM-8 and SES-3, a case, its row in ``properties``, the
-/// capability of its name, and the two cases that the compiler asks for in `Channel.content` and `Transfer.Kind`. For
-/// items that apps submit also an API in PairedSession, with a guard against a daemon that lacks the capability; for
-/// items of daemons a case in `DeviceRouter.take`.
+/// capability of its name (Hello.swift), and the two cases that the compiler asks for in PairedSession/Durable:
+/// `Channel.content` (ReceivedItems.swift) and `Transfer.Kind` (Transfer.swift). With a content of its own the compiler
+/// asks also who takes it, in `ItemContent` and WCSessionTransfers.swift. For items that apps submit also an API in
+/// PairedSession, with a guard against a daemon that lacks the capability; for items of daemons a case in
+/// `DeviceRouter.take`.
 package enum Channel: String, Sendable, Hashable, CaseIterable {
     case configuration
     case context

@@ -2,9 +2,9 @@
 // body that it knows (others are ignored: a newer client may send them) and runs. The set of a daemon's commands judges
 // the client, finds the command and forms the answer.
 //
-// To add one: its row in CTL-3, its case in `ControlName`, its type here in Operations, and its line in `Node.command`,
-// which the compiler asks for. A simulated device answers it once `SimulatedDevice.command` names it, and people reach
-// it by a `Subcommand`.
+// To add one: its row in CTL-3, its case in `ControlName` (Values/Wire/ControlFrames.swift), its type here in
+// Operations, and its line in `Node.command` below, which the compiler asks for. A simulated device answers it once
+// `SimulatedDevice.command` names it (Simulator/SimulatorCommands.swift), and people reach it by a `Subcommand`.
 
 import TandemBase
 import TandemOperations

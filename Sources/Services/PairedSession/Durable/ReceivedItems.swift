@@ -52,6 +52,14 @@ package enum ItemContent: CaseIterable, Sendable {
 
     /// The channels whose items have this content.
     var channels: Set<Channel> { Set(Channel.allCases.filter { $0.content == self }) }
+
+    /// Whether the app takes it, and not its configuration.
+    package var isForApp: Bool {
+        switch self {
+        case .userInfo, .context, .file: true
+        case .settings: false
+        }
+    }
 }
 
 extension Channel {
