@@ -30,6 +30,7 @@ WORDS = [
     ("RefusalName", "Values/Wire/Refusal.swift", "Session.md", "**SES-21** `name` in `refusal`", "\n## "),
     ("Capability", "Values/Wire/Hello.swift", "Session.md", "**SES-3**", ". An end"),
     ("Rejection", "Decisions/SignedConfiguration/Rejection.swift", "SignedConfiguration.md", "**CFG-24**", "**CFG-25**"),
+    ("SettingType", "Decisions/Settings/SettingDeclaration.swift", "Settings.md", "**SET-40**", "**SET-41**"),
     ("ControlName", "Values/Wire/ControlFrames.swift", "Control.md", "**CTL-3**", "**CTL-4**"),
     ("ControlFailureName", "Values/Wire/ControlFrames.swift", "Control.md", "**CTL-4**", ", and the rejection"),
     ("Word", "Decisions/Operations/HealthLedger.swift", "Control.md", "**CTL-12** A problem's `name`:", ". `unlinked` and"),

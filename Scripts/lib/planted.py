@@ -86,6 +86,8 @@ EDITS = [
     ("problem not in Protocol", "Sources/Decisions/Operations/HealthLedger.swift", "        case backlog\n",
      "        case planted\n", "Word has 'planted', which Protocol/Control.md"),
     ("problem not in code", "Protocol/Control.md", "`draining` (CTL-14)", "`planted` (CTL-14)", "'planted' is listed"),
+    ("type not in Protocol", "Sources/Decisions/Settings/SettingDeclaration.swift", "    case coded\n",
+     "    case planted\n", "SettingType has 'planted'"),
     ("error number", "Protocol/Session.md", "7007 notReachable", "7007 planted", "7007 planted"),
     ("clause untested", "Protocol/Frames.md", "**FRM-2**", "**FRM-98** A planted clause.\n\n**FRM-2**",
      "FRM-98 is cited by no test"),
