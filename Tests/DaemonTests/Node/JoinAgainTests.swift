@@ -95,6 +95,15 @@ import Testing
         nodes.run(until: { receiver.received(.delivery).count == 1 })
     }
 
+    @Test func `PAR-16, CTL-10: a pairing that was ended here and made again has no error of the time before`() throws {
+        try nodes.pair()
+        let pairing = try nodes.pairing(of: nodes.secondary)
+        try nodes.unpair(nodes.secondary)
+        try nodes.pair()
+        let row = try #require(try nodes.rows("pairings", of: nodes.secondary).first)
+        #expect(row["pairing"] == pairing && row["error"] == nil, "\(row)")
+    }
+
     @Test func `PAR-6, CTL-4: a device cannot join itself, by link or by fingerprint`() throws {
         let answer = nodes.ask(nodes.primary, "join", ["link": try link(of: nodes.primary)])
         #expect(answer.name == "own-device" && answer.body["text"]?.stringValue?.contains("other device") == true)

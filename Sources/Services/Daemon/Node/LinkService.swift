@@ -14,6 +14,22 @@ import TandemWire
 
 /// The links of one daemon; confined to its loop.
 final class LinkService {
+    /// The past of one pairing's links, since the start of the daemon.
+    private struct History {
+        /// The run of the peer's daemon (SES-2) that had the last link.
+        var lastRun: UniqueIdentifier?
+        /// The runs of the peer's daemon, as evidence that there are two of them (PAR-24).
+        var runs = PeerRuns()
+        /// When the last link was lost; nil if there was none.
+        var downSince: MonotonicTime?
+        /// Why the last link or attempt ended.
+        var lastError: String?
+        /// When the other device last said that it has no such pairing; nil once there is a link again.
+        var endedThere: MonotonicTime?
+        /// The version of the device's last hello, where that was refused because it is older than before (SES-4).
+        var lowered: ProtocolVersion?
+    }
+
     private let context: LinkContext
     private let acceptor: LinkAcceptor
     private let pairings: PairingService
@@ -25,21 +41,10 @@ final class LinkService {
     /// Spreads the waits between attempts.
     private let random: () -> UInt64
     private var dialers: [UniqueIdentifier: (dialer: LinkDialer, address: SocketAddress)] = [:]
-    /// The run of the peer's daemon (SES-2) that had the pairing's last link.
-    private var peerRuns: [UniqueIdentifier: UniqueIdentifier] = [:]
-    /// The runs of each peer's daemon, as evidence that there are two of them (PAR-24).
-    private var runHistories: [UniqueIdentifier: PeerRuns] = [:]
+    private var histories: [UniqueIdentifier: History] = [:]
     private var joins: [ObjectIdentifier: JoinClient] = [:]
     /// Of each primary that is being joined by trust, what ends the wait before the next attempt.
     private var trustJoins: [KeyIdentifier: Expectation<Void>] = [:]
-    /// When each pairing lost its link; nothing for one that had none since the start.
-    private(set) var downSince: [UniqueIdentifier: MonotonicTime] = [:]
-    /// Why each pairing's last link or attempt ended.
-    private(set) var lastErrors: [UniqueIdentifier: String] = [:]
-    /// When the other device last said that it has no such pairing; nothing once there is a link again.
-    private var endedThere: [UniqueIdentifier: MonotonicTime] = [:]
-    /// The version of a device's last hello, where that was refused because it is older than before (SES-4).
-    private var lowered: [UniqueIdentifier: ProtocolVersion] = [:]
     private var isStopping = false
     /// Since the start.
     private(set) var hasBeenLinked = false
@@ -93,16 +98,22 @@ final class LinkService {
     /// The ready link of a pairing.
     subscript(pairing: UniqueIdentifier) -> Link? { context.links[pairing] }
 
+    /// When the pairing lost its link; nil if it had none since the start.
+    func downSince(_ pairing: UniqueIdentifier) -> MonotonicTime? { histories[pairing]?.downSince }
+
+    /// Why the pairing's last link or attempt ended.
+    func lastError(of pairing: UniqueIdentifier) -> String? { histories[pairing]?.lastError }
+
     /// How long ago the other device last said that it has no such pairing; nil if it has not, or if there was a link
     /// since.
     func endedThere(_ pairing: UniqueIdentifier) -> Duration? {
-        endedThere[pairing].map { context.scheduler.now.since($0) }
+        histories[pairing]?.endedThere.map { context.scheduler.now.since($0) }
     }
 
     /// Why the pairing has no link.
     func unreachableReason(_ record: PairingRecord) -> String {
         if record.state == .pending { return ReachabilityReason.pending.rawValue }
-        if let version = lowered[record.pairing] {
+        if let version = histories[record.pairing]?.lowered {
             return "\(RefusalName.versionLowered.rawValue): it now speaks version \(version.number), older than "
                 + "before; if this is intended, run 'tandem allow-version \(record.pairing) \(version.number)'"
         }
@@ -124,7 +135,7 @@ final class LinkService {
     /// The device whose key two daemons use; nil if nothing shows that.
     func sharedKey(in pairing: UniqueIdentifier) -> SharedKey? {
         if dialers[pairing]?.dialer.isContested == true { return .own }
-        return runHistories[pairing]?.showTwoDaemons(at: context.scheduler.now) == true ? .peer : nil
+        return histories[pairing]?.runs.showTwoDaemons(at: context.scheduler.now) == true ? .peer : nil
     }
 
     /// Ends the link; a dialler connects again.
@@ -133,12 +144,9 @@ final class LinkService {
     /// The pairing is gone.
     func forget(_ pairing: UniqueIdentifier) {
         dialers.removeValue(forKey: pairing)?.dialer.stop()
-        peerRuns[pairing] = nil
-        runHistories[pairing] = nil
-        lastErrors[pairing] = nil
-        endedThere[pairing] = nil
-        lowered[pairing] = nil
         context.links.end(pairing, .unpaired)
+        // After the link, whose end is noted there.
+        histories[pairing] = nil
     }
 
     // MARK: dialling and joining
@@ -147,7 +155,7 @@ final class LinkService {
     /// changed. The present link stays until the new one replaces it.
     func dialAgain(_ pairing: UniqueIdentifier) {
         guard let record = pairings[pairing] else { return }
-        lowered[pairing] = nil
+        histories[pairing]?.lowered = nil
         dial(record)
         dialers[pairing]?.dialer.hurry()
     }
@@ -184,7 +192,7 @@ final class LinkService {
         let record = try await client.join(over: network.dialling) { [pairings] record async throws(JoinFailure) in
             try await pairings.add(record, mayReplace: mayReplace, byTrust: byTrust)
         }
-        peerRuns[record.pairing] = nil
+        histories[record.pairing]?.lastRun = nil
         dialAgain(record.pairing)
         return record
     }
@@ -226,10 +234,10 @@ extension LinkService: LinkHost {
 
     package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict {
         let verdict = await pairings.judge(hello)
-        if case .refused(.versionLowered) = verdict {
-            lowered[hello.pairing] = hello.version
-        } else if pairings[hello.pairing]?.peer == hello.peer {
-            lowered[hello.pairing] = nil
+        // Not of a stranger, nor of a pairing that has ended meanwhile.
+        if pairings[hello.pairing]?.peer == hello.peer {
+            histories[hello.pairing, default: History()].lowered =
+                verdict == .refused(.versionLowered) ? hello.version : nil
         }
         return verdict
     }
@@ -237,7 +245,7 @@ extension LinkService: LinkHost {
     package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
         let answer = await pairings.judge(join, peer: peer, exporter: exporter)
         // The peer may have ended the pairing meanwhile, and know nothing of its sequences.
-        if let answer { peerRuns[answer.pairing] = nil }
+        if let answer { histories[answer.pairing]?.lastRun = nil }
         return answer
     }
 
@@ -246,13 +254,12 @@ extension LinkService: LinkHost {
     ) -> Bool {
         delivery.contradicts(
             pairing, received: peer.positions.received, channels: Set(capabilities.compactMap(\.channel)),
-            isSameRun: peerRuns[pairing] == peer.instance)
+            isSameRun: histories[pairing]?.lastRun == peer.instance)
     }
 
     package func linkDidBecomeReady(_ link: Link) {
         hasBeenLinked = true
-        endedThere[link.pairing] = nil
-        noteRun(of: link)
+        let isSameRun = noteRun(of: link)
         whenChanged(link.pairing)
         let endpoint = LinkEndpoint(link, queue: context.queue, number: relay.nextNumber())
         let port = relay.linkUp(
@@ -261,19 +268,27 @@ extension LinkService: LinkHost {
         router.open(
             link.pairing, over: link, port: port, received: link.peer.positions.received,
             channels: Set(link.agreement.capabilities.compactMap(\.channel)),
-            isSameRun: peerRuns.updateValue(link.peer.instance, forKey: link.pairing) == link.peer.instance,
-            readsTrials: link.agreement.capabilities.contains(.trial),
+            isSameRun: isSameRun, readsTrials: link.agreement.capabilities.contains(.trial),
             carries: link.agreement.capabilities.contains(.chain),
             settings: RemoteSettings.Scope(link.agreement.capabilities))
     }
 
-    private func noteRun(of link: Link) {
-        let now = context.scheduler.now
-        guard runHistories[link.pairing, default: PeerRuns()].linked(link.peer.instance, at: now) else { return }
-        context.log(
-            LogEvent(
-                .warning, "two daemons use the key of one device; is a copy of its state directory running?",
-                .text("pairing", "\(link.pairing)"), .outside("peer", link.peer.name)))
+    /// Returns whether the same run of the peer's daemon had the pairing's last link.
+    private func noteRun(of link: Link) -> Bool {
+        let run = link.peer.instance
+        var history = histories[link.pairing] ?? History()
+        let isSameRun = history.lastRun == run
+        let isFirstEvidence = history.runs.linked(run, at: context.scheduler.now)
+        history.lastRun = run
+        history.endedThere = nil
+        histories[link.pairing] = history
+        if isFirstEvidence {
+            context.log(
+                LogEvent(
+                    .warning, "two daemons use the key of one device; is a copy of its state directory running?",
+                    .text("pairing", "\(link.pairing)"), .outside("peer", link.peer.name)))
+        }
+        return isSameRun
     }
 
     package func link(_ link: Link, didReceive envelope: Envelope, in frame: Frame) {
@@ -284,7 +299,7 @@ extension LinkService: LinkHost {
     package func linkDidDrain(_ link: Link) { router.drained(link.pairing) }
 
     package func link(_ link: Link, didCloseWith reason: LinkCloseReason) {
-        downSince[link.pairing] = context.scheduler.now
+        histories[link.pairing, default: History()].downSince = context.scheduler.now
         ended(link.pairing, reason)
         whenChanged(link.pairing)
         router.close(link.pairing, reason.reachabilityReason)
@@ -305,12 +320,14 @@ extension LinkService: LinkHost {
 
     /// Remembers why a pairing's link or attempt has ended.
     private func ended(_ pairing: UniqueIdentifier, _ reason: LinkCloseReason) {
-        if case .refused(.versionLowered, _) = reason {} else { lowered[pairing] = nil }
+        var history = histories[pairing] ?? History()
+        if case .refused(.versionLowered, _) = reason {} else { history.lowered = nil }
         // Longer than a peer's word elsewhere: the text may end with what to do.
-        lastErrors[pairing] = "\(reason)".cutForAnswer(to: 256)
+        history.lastError = "\(reason)".cutForAnswer(to: 256)
         if [.endedByPeer(.unpaired), .refusedByPeer(.notPaired)].contains(reason) {
-            endedThere[pairing] = context.scheduler.now
+            history.endedThere = context.scheduler.now
         }
+        histories[pairing] = history
     }
 }
 

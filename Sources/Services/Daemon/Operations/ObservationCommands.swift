@@ -158,7 +158,7 @@ extension PairingRecord {
     /// - Parameter queues: its own. Those of all pairings are listed once, and not for each.
     fileprivate func status(on node: Node, _ queues: [DurableDelivery.WaitingItems]) -> PropertyListDictionary {
         let link = node.links[pairing]
-        let since = link?.readySince ?? node.links.downSince[pairing] ?? node.started
+        let since = link?.readySince ?? node.links.downSince(pairing) ?? node.started
         var body: PropertyListDictionary = [
             "pairing": .data(pairing.bytes), "name": .string(name), "role": .string(role.rawValue),
             "state": .string(state == .active ? "active" : "pending"),
@@ -172,7 +172,7 @@ extension PairingRecord {
         body["version"] = highestVersion.map { .integer(Int64($0.number)) }
         body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
         body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
-        body["error"] = node.links.lastErrors[pairing].map { .string($0) }
+        body["error"] = node.links.lastError(of: pairing).map { .string($0) }
         body["endedThere"] = node.links.endedThere(pairing).map { .integer($0.saturatingMilliseconds) }
         body["skew"] = link?.clockSkew.map { .integer($0.saturatingMilliseconds) }
         body["address"] = (link?.peerAddress.description ?? address).map { .string($0) }
