@@ -249,6 +249,7 @@ extension KeyChainDeliveries {
     /// - Parameters:
     ///   - epoch: the present epoch of the pairing.
     ///   - trust: the key that the secondary trusts for an application.
+    /// - Throws: ``ReportFailure``; nothing has changed then.
     package mutating func report(
         _ bytes: [UInt8], through pairing: UniqueIdentifier, in epoch: UInt64, device: UniqueIdentifier,
         key: ReportPublicKey, under trust: (ApplicationIdentifier) -> TrustMark = { _ in .unnamed }

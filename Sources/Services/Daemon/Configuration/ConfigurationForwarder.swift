@@ -357,7 +357,6 @@ final class ConfigurationForwarder {
     func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool {
         let (now, addressee) = (context.reading.wall, addressee(peer))
         let isDurable = try? await committed.commit { [self] next in
-            let before = next
             do throws(ReportFailure) {
                 guard let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey), let device = peer.device else {
                     throw .threshold
@@ -376,7 +375,6 @@ final class ConfigurationForwarder {
                     }
                 )
             } catch {
-                next = before
                 context.log(error, from: peer)
                 return ([], { true })
             }

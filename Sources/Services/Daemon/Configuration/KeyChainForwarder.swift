@@ -186,7 +186,6 @@ final class KeyChainForwarder {
             let device = peer.device, let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey)
         else { return nil }
         let isDurable = try? await committed.commit { [self] next in
-            let before = next
             do throws(ReportFailure) {
                 let reported = try next.report(
                     report, through: peer.pairing, in: peer.epoch, device: device, key: ReportPublicKey(key),
@@ -204,7 +203,6 @@ final class KeyChainForwarder {
                     }
                 )
             } catch {
-                next = before
                 context.log(error, from: peer)
                 return ([], { true })
             }
