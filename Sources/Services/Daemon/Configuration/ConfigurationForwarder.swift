@@ -134,18 +134,14 @@ final class ConfigurationForwarder {
 
     private func waitsForKeys(of subject: KeySubject, at peer: ConfigurationPeer) -> Bool {
         let isBehind = isBehind(subject, peer)
-        if isBehind { waitingForKeys.insert(Self.key(of: subject.application, at: peer.pairing)) }
+        if isBehind { waitingForKeys.insert(.configuration(of: subject.application, at: peer.pairing)) }
         return isBehind
-    }
-
-    private static func key(of application: ApplicationIdentifier, at pairing: UniqueIdentifier) -> QueueKey {
-        QueueKey.configuration(of: application, at: pairing)
     }
 
     /// The keys that these secondaries lack are on their way to them: what has waited for them follows.
     func caughtUp(_ subject: KeySubject, at pairings: [UniqueIdentifier]) {
         let app = subject.application
-        let waiting = pairings.filter { waitingForKeys.remove(Self.key(of: app, at: $0)) != nil }
+        let waiting = pairings.filter { waitingForKeys.remove(.configuration(of: app, at: $0)) != nil }
         changed(app, at: waiting.compactMap { context.peer($0) })
     }
 
@@ -341,7 +337,7 @@ final class ConfigurationForwarder {
         change(for: [pairing]) { next in next.ended(id, at: pairing, ending, nil) }
         // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
         // secondary that says so of each item would get it without end.
-        let key = Self.key(of: queue.app, at: pairing)
+        let key = QueueKey.configuration(of: queue.app, at: pairing)
         guard ending == .undelivered, repetitions.insert(key).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
             guard let self, repetitions.remove(key) != nil, linkedPairings.contains(near),
