@@ -182,8 +182,7 @@ final class KeyChainForwarder {
 
     /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.
     func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool? {
-        guard let nonce = ConfigurationReport.claimedNonce(report), committed.state.awaits(nonce),
-            let device = peer.device, let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey)
+        guard awaits(report), let device = peer.device, let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey)
         else { return nil }
         let isDurable = try? await committed.commit { [self] next in
             do throws(ReportFailure) {
