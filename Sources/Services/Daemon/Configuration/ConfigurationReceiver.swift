@@ -399,8 +399,7 @@ final class ConfigurationReceiver {
         try await committed.commit(room: .reserve) { [self] next in
             var changes = rows + change(&next)
             var closed: [SlotStep] = []
-            for slotKey in next.slots.keys
-            where slotKey.application == key.application && slotKey.role == key.role {
+            for slotKey in next.slots.keys where slotKey.subject == key {
                 let step = step({ slot, _ in slot.closed() }, of: slotKey, in: &next)
                 changes += next.take(step, signer: context.options.signer, now: context.reading)
                 closed.append(step)
@@ -455,12 +454,13 @@ final class ConfigurationReceiver {
 
     /// An app's receiving connection is gone.
     func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, _ ending: ConfigurationSlot.Ending) {
-        offers.disconnected(KeySubject(application: app, role: role))
+        let subject = KeySubject(application: app, role: role)
+        offers.disconnected(subject)
         if ending != .switched {
             schemas[app] = nil
-            connectedApps.remove(KeySubject(application: app, role: role))
+            connectedApps.remove(subject)
         }
-        for key in state.slots.keys where key.application == app && key.role == role {
+        for key in state.slots.keys where key.subject == subject {
             // The next connection may have begun when the event has its turn, and has said none of this.
             let (fault, cannotJudge) = (offers.loadFault(of: state[key]), offers.cannotJudge(state[key]))
             enqueue(key) { [self] slot, _ in
