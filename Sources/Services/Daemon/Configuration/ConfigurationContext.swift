@@ -145,8 +145,9 @@ final class ConfigurationContext {
     }
 
     /// The secondaries of this device, and the far ones that have an app.
-    func receivers(of app: ApplicationIdentifier) -> [ConfigurationPeer] {
-        receivers.filter { $0.carrier == nil || target(of: app, through: $0.pairing) != nil }
+    /// - Parameter peers: only those among these; nil for all.
+    func receivers(of app: ApplicationIdentifier, among peers: [ConfigurationPeer]? = nil) -> [ConfigurationPeer] {
+        (peers ?? receivers).filter { $0.carrier == nil || target(of: app, through: $0.pairing) != nil }
     }
 
     /// Whether a secondary of this device does not have an app, and only carries for others that have it.

@@ -75,8 +75,7 @@ final class KeyChanges {
         where anchor.key.role == .secondary && application.map({ $0 == anchor.key.application }) ?? true
             && !unended.contains(anchor.key)
         {
-            let app = anchor.key.application
-            let meant = peers.filter { $0.carrier == nil || context.target(of: app, through: $0.pairing) != nil }
+            let meant = context.receivers(of: anchor.key.application, among: peers)
             chains.advance(anchor.key, to: meant, because: occasion)
         }
     }
