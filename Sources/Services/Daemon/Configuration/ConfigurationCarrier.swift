@@ -327,11 +327,9 @@ final class ConfigurationCarrier {
     }
 
     private func carrier(_ peer: ConfigurationPeer) -> FarSecondaries.Carrier? {
-        guard let device = peer.device, let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey) else {
-            return nil
+        peer.reporter.map {
+            FarSecondaries.Carrier(pairing: peer.pairing, device: $0.device, epoch: peer.epoch, key: $0.key)
         }
-        return FarSecondaries.Carrier(
-            pairing: peer.pairing, device: device, epoch: peer.epoch, key: ReportPublicKey(key))
     }
 
     private func submit(

@@ -30,6 +30,12 @@ struct ConfigurationPeer {
 
     /// The pairing whose link and queues lead to it.
     var link: UniqueIdentifier { carrier ?? pairing }
+
+    /// The device that its reports are from, with their key; nil if none can be accepted.
+    var reporter: (device: UniqueIdentifier, key: ReportPublicKey)? {
+        guard let device, let key = try? PublicKey(subjectPublicKeyInfo: reportKey) else { return nil }
+        return (device, ReportPublicKey(key))
+    }
 }
 
 extension ConfigurationPeer {

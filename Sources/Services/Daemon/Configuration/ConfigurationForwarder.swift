@@ -354,11 +354,9 @@ final class ConfigurationForwarder {
         let (now, addressee) = (context.reading.wall, addressee(peer))
         let isDurable = try? await committed.commit { [self] next in
             do throws(ReportFailure) {
-                guard let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey), let device = peer.device else {
-                    throw .threshold
-                }
+                guard let (device, key) = peer.reporter else { throw .threshold }
                 let (entry, transition) = try next.report(
-                    report, from: addressee, device: device, key: ReportPublicKey(key), at: now
+                    report, from: addressee, device: device, key: key, at: now
                 ) { .random() }
                 return (
                     transition.rows,

@@ -2,7 +2,6 @@
 // machine's; the forwarder commits its rows, queues the items and collects the reports.
 
 import TandemBase
-import TandemCrypto
 import TandemDelivery
 import TandemPropertyList
 import TandemReactor
@@ -182,12 +181,11 @@ final class KeyChainForwarder {
 
     /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.
     func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool? {
-        guard awaits(report), let device = peer.device, let key = try? PublicKey(subjectPublicKeyInfo: peer.reportKey)
-        else { return nil }
+        guard awaits(report), let (device, key) = peer.reporter else { return nil }
         let isDurable = try? await committed.commit { [self] next in
             do throws(ReportFailure) {
                 let reported = try next.report(
-                    report, through: peer.pairing, in: peer.epoch, device: device, key: ReportPublicKey(key),
+                    report, through: peer.pairing, in: peer.epoch, device: device, key: key,
                     under: { [context] in context.trust(of: $0, at: peer) })
                 let items = next.goOn(reported, along: steps(reported.subject), newIdentifier: { .random() })
                 let rows = [next.stored(reported)] + next.storedCounter(of: peer.pairing)
