@@ -569,7 +569,7 @@ final class ConfigurationReceiver {
     }
 
     /// Makes the files of an app those of the present target.
-    func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
+    private func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
         files.reconcile(app, as: role, with: state)
     }
 }

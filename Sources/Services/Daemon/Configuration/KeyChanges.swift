@@ -27,8 +27,6 @@ final class KeyChanges {
         self.chains = chains
     }
 
-    private var options: ConfigurationService.Options { context.options }
-
     /// Whether this device brings the chain to secondaries: it is their primary, or a carrier whose own app is a
     /// secondary's. The chain of a primary's app stays on this device (CFG-112).
     private func isForSecondaries(_ subject: KeySubject) -> Bool {
@@ -143,8 +141,8 @@ final class KeyChanges {
     private func own(_ subject: KeySubject, _ envelope: [UInt8]) -> ApplyResult {
         let anchor = receiver.state.anchors[subject]
         return ApplyResult(
-            pairing: nil, name: options.name, verdict: Verdict.applied.name, text: nil, version: anchor?.version ?? 0,
-            digest: anchor?.steps.last?.digest ?? SHA256.digest(envelope))
+            pairing: nil, name: context.options.name, verdict: Verdict.applied.name, text: nil,
+            version: anchor?.version ?? 0, digest: anchor?.steps.last?.digest ?? SHA256.digest(envelope))
     }
 
     /// The step that a statement is; nil if the chain has none.
