@@ -11,7 +11,7 @@ extension ConfigurationCarrier.State {
     init(rows: (RowSpace) throws -> [Row]) throws {
         for row in try rows(.carrierStatement) {
             let (carrier, app) = try Self.key(of: row)
-            far.restore(try AcceptedStatement(try ReceiverState.fields(row)), about: app, of: carrier)
+            far.restore(try AcceptedStatement(try row.fields()), about: app, of: carrier)
         }
         for row in try rows(.certifiedDevice) {
             let pairings = stride(from: 0, to: row.key.count, by: 16).compactMap {
@@ -20,24 +20,22 @@ extension ConfigurationCarrier.State {
             guard !pairings.isEmpty, pairings.count * 16 == row.key.count, let pairing = pairings.last else {
                 throw ConfigurationRowError(.certifiedDevice, "its key names no pairings")
             }
-            far.restore(
-                try FarSecondaries.Certified(try ReceiverState.fields(row)), of: pairing, through: pairings.dropLast())
+            far.restore(try FarSecondaries.Certified(try row.fields()), of: pairing, through: pairings.dropLast())
         }
-        for row in try rows(.carriedWay) { carried.restore(try CarriedDeliveries.Way(try ReceiverState.fields(row))) }
+        for row in try rows(.carriedWay) { carried.restore(try CarriedDeliveries.Way(try row.fields())) }
         for row in try rows(.statedTrust) {
             guard let pairing = UniqueIdentifier(bytes: Array(row.key)) else {
                 throw ConfigurationRowError(.statedTrust, "its key names no pairing")
             }
-            carried.restore(try CarriedDeliveries.StatedTrust(try ReceiverState.fields(row)), of: pairing)
+            carried.restore(try CarriedDeliveries.StatedTrust(try row.fields()), of: pairing)
         }
         for row in try rows(.carrierAnnouncement) {
             if row.key == Self.counterKey {
-                carried.restore(counter: try ReceiverState.fields(row)["value"]?.unsignedValue ?? 0)
+                carried.restore(counter: try row.fields()["value"]?.unsignedValue ?? 0)
                 continue
             }
             let (upstream, app) = try Self.key(of: row)
-            carried.restore(
-                try CarriedDeliveries.Announcement(try ReceiverState.fields(row)), about: app, to: upstream)
+            carried.restore(try CarriedDeliveries.Announcement(try row.fields()), about: app, to: upstream)
         }
     }
 
@@ -55,9 +53,9 @@ extension FarChange {
     var rows: [RowChange] {
         switch self {
         case .statement(let carrier, let app, let accepted):
-            [ReceiverState.row(.carrierStatement, carrier.bytes + Array(app.description.utf8), accepted.dictionary)]
+            [.set(.carrierStatement, key: carrier.bytes + Array(app.description.utf8), to: accepted.dictionary)]
         case .certified(let path, let pairing, let certified):
-            [ReceiverState.row(.certifiedDevice, (path + [pairing]).flatMap(\.bytes), certified.dictionary)]
+            [.set(.certifiedDevice, key: (path + [pairing]).flatMap(\.bytes), to: certified.dictionary)]
         case .unpaired(let carrier):
             [
                 .deleteAll(.prefix(carrier.bytes, in: .carrierStatement)),
@@ -71,20 +69,22 @@ extension FarChange {
 extension CarriedChange {
     var rows: [RowChange] {
         switch self {
-        case .way(let way): [ReceiverState.row(.carriedWay, way.nonce.bytes, way.dictionary)]
+        case .way(let way): [.set(.carriedWay, key: way.nonce.bytes, to: way.dictionary)]
         case .forgotten(let nonce): [.delete(.carriedWay, key: nonce.bytes)]
         case .counter(let counter):
             [
-                ReceiverState.row(
-                    .carrierAnnouncement, ConfigurationCarrier.State.counterKey, ["value": PropertyListValue(counter)])
+                .set(
+                    .carrierAnnouncement, key: ConfigurationCarrier.State.counterKey,
+                    to: ["value": PropertyListValue(counter)])
             ]
         case .announced(let upstream, let app, let announcement):
             [
-                ReceiverState.row(
-                    .carrierAnnouncement, upstream.bytes + Array(app.description.utf8), announcement.dictionary)
+                .set(
+                    .carrierAnnouncement, key: upstream.bytes + Array(app.description.utf8),
+                    to: announcement.dictionary)
             ]
         case .trusted(let downstream, let trust):
-            [ReceiverState.row(.statedTrust, downstream.bytes, trust.dictionary)]
+            [.set(.statedTrust, key: downstream.bytes, to: trust.dictionary)]
         case .unpaired(let pairing):
             [
                 .deleteAll(.prefix(pairing.bytes, in: .carrierAnnouncement)),

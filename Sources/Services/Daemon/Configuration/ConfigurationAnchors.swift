@@ -181,14 +181,14 @@ extension KnownAnchor {
     var rows: [RowChange] {
         var row = key.fields.merging(["pem": .string(pem), "source": .string(source.rawValue)])
         row["mark"] = .data(mark.bytes)
-        return [ReceiverState.row(.anchor, key.bytes, row)]
+        return [.set(.anchor, key: key.bytes, to: row)]
     }
 
     /// The row of the last step: each has one, so that a chain of n steps is not written n times.
     var rowOfLastStep: RowChange? {
         steps.last.map { step in
-            ReceiverState.row(
-                .chainStep, Self.rowKey(of: steps.count - 1, key), ["envelope": .data(step.envelope)])
+            RowChange.set(
+                .chainStep, key: Self.rowKey(of: steps.count - 1, key), to: ["envelope": .data(step.envelope)])
         }
     }
 

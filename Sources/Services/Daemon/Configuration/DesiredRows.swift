@@ -10,10 +10,10 @@ extension DesiredConfigurations {
     /// - Parameter rows: the rows of a key space.
     init(rows: (RowSpace) throws -> [Row]) throws {
         self.init()
-        for row in try rows(.desired) { restore(try DesiredConfiguration(try ReceiverState.fields(row))) }
+        for row in try rows(.desired) { restore(try DesiredConfiguration(try row.fields())) }
         for row in try rows(.desiredHistory) {
             guard let key = ConfigurationSlotKey(bytes: row.key),
-                let lines = try ReceiverState.fields(row)["lines"]?.arrayValue
+                let lines = try row.fields()["lines"]?.arrayValue
             else { throw ConfigurationRowError(.desiredHistory, "unreadable") }
             restore(try lines.map { try AcceptedConfiguration($0.dictionaryValue ?? [:]) }, of: key)
         }
@@ -21,14 +21,14 @@ extension DesiredConfigurations {
             guard let pairing = UniqueIdentifier(bytes: Array(row.key.prefix(16))),
                 let key = ConfigurationSlotKey(bytes: Array(row.key.dropFirst(16)))
             else { throw ConfigurationRowError(.secondaryState, "its key names no pairing and slot") }
-            restore(try SecondaryState(try ReceiverState.fields(row)), of: key, at: pairing)
+            restore(try SecondaryState(try row.fields()), of: key, at: pairing)
         }
         // After the states, of which they are parts.
-        for row in try rows(.forwarded) { restore(try ForwardedConfiguration(try ReceiverState.fields(row))) }
+        for row in try rows(.forwarded) { restore(try ForwardedConfiguration(try row.fields())) }
         for row in try rows(.reportCounter) {
-            guard let pairing = UniqueIdentifier(bytes: row.key),
-                let counter = ReportCounter(try ReceiverState.fields(row))
-            else { throw ConfigurationRowError(.reportCounter, "unreadable") }
+            guard let pairing = UniqueIdentifier(bytes: row.key), let counter = ReportCounter(try row.fields()) else {
+                throw ConfigurationRowError(.reportCounter, "unreadable")
+            }
             restore(counter, of: pairing)
         }
     }
@@ -43,20 +43,16 @@ extension DesiredChange {
     fileprivate var rows: [RowChange] {
         switch self {
         case .desired(let desired):
-            [ReceiverState.row(.desired, Self.key(desired.key, desired.version), desired.dictionary)]
+            [.set(.desired, key: Self.key(desired.key, desired.version), to: desired.dictionary)]
         case .dropped(let key, let version): [.delete(.desired, key: Self.key(key, version))]
         case .history(let key, let lines):
-            [ReceiverState.row(.desiredHistory, key.bytes, ["lines": .array(lines.map { .dictionary($0.dictionary) })])]
-        case .forwarded(let entry): [ReceiverState.row(.forwarded, entry.rowKey, entry.dictionary)]
+            [.set(.desiredHistory, key: key.bytes, to: ["lines": .array(lines.map { .dictionary($0.dictionary) })])]
+        case .forwarded(let entry): [.set(.forwarded, key: entry.rowKey, to: entry.dictionary)]
         case .forgotten(let entry): [.delete(.forwarded, key: entry.rowKey)]
         case .state(let pairing, let key, let state):
-            if let row = state.dictionary {
-                [ReceiverState.row(.secondaryState, pairing.bytes + key.bytes, row)]
-            } else {
-                [.delete(.secondaryState, key: pairing.bytes + key.bytes)]
-            }
+            [.set(.secondaryState, key: pairing.bytes + key.bytes, to: state.dictionary)]
         case .counter(let pairing, let counter):
-            [ReceiverState.row(.reportCounter, pairing.bytes, counter.dictionary)]
+            [.set(.reportCounter, key: pairing.bytes, to: counter.dictionary)]
         case .unpaired(let pairing):
             [
                 .deleteAll(.prefix(pairing.bytes, in: .forwarded)),

@@ -247,20 +247,17 @@ final class KeyChainForwarder {
 }
 
 extension KeyChainDeliveries {
-    fileprivate func stored(_ key: Key) -> RowChange {
-        guard let row = row(of: key) else { return .delete(.keyChainProgress, key: key.bytes) }
-        return ReceiverState.row(.keyChainProgress, key.bytes, row)
-    }
+    fileprivate func stored(_ key: Key) -> RowChange { .set(.keyChainProgress, key: key.bytes, to: row(of: key)) }
 
     fileprivate func storedCounter(of pairing: UniqueIdentifier) -> [RowChange] {
-        counter(of: pairing).map { [ReceiverState.row(.keyChainProgress, pairing.bytes, $0.dictionary)] } ?? []
+        counter(of: pairing).map { [RowChange.set(.keyChainProgress, key: pairing.bytes, to: $0.dictionary)] } ?? []
     }
 
     /// - Parameter rows: the rows of a key space.
     init(rows: (RowSpace) throws -> [Row]) throws {
         self.init()
         for row in try rows(.keyChainProgress) {
-            let fields = try ReceiverState.fields(row)
+            let fields = try row.fields()
             guard let pairing = UniqueIdentifier(bytes: Array(row.key.prefix(16))) else {
                 throw ConfigurationRowError(.keyChainProgress, "its key names no pairing")
             }

@@ -107,7 +107,7 @@ struct ReceiverState {
     mutating func setReadsTrials(_ reads: Bool, _ pairing: UniqueIdentifier) -> [RowChange] {
         guard reads != trialReaders.contains(pairing) else { return [] }
         if reads { trialReaders.insert(pairing) } else { trialReaders.remove(pairing) }
-        return [reads ? Self.row(.trialReader, pairing.bytes, ["v": 1]) : .delete(.trialReader, key: pairing.bytes)]
+        return [.set(.trialReader, key: pairing.bytes, to: reads ? ["v": 1] : nil)]
     }
 
     /// Early failures wait for their minute to end.
@@ -125,13 +125,13 @@ struct ReceiverState {
         let key = step.key
         return step.transition.changes.flatMap { change -> [RowChange] in
             switch change {
-            case .mark(let mark): [Self.row(.mark, key.bytes, mark.dictionary)]
-            case .staged(let staged): [Self.row(.staged, key.bytes, staged?.row)]
-            case .counted(let staged): [Self.row(.staged, key.bytes, staged.row)]
-            case .trial(let trial): [Self.row(.trial, key.bytes, trial?.row)]
-            case .loadReports(let reports): [Self.row(.loadReports, key.bytes, reports?.dictionary)]
-            case .active(let active): [Self.row(.active, key.bytes, active?.dictionary)]
-            case .waived(let waived): [Self.row(.waived, key.bytes, waived?.dictionary)]
+            case .mark(let mark): [.set(.mark, key: key.bytes, to: mark.dictionary)]
+            case .staged(let staged): [.set(.staged, key: key.bytes, to: staged?.row)]
+            case .counted(let staged): [.set(.staged, key: key.bytes, to: staged.row)]
+            case .trial(let trial): [.set(.trial, key: key.bytes, to: trial?.row)]
+            case .loadReports(let reports): [.set(.loadReports, key: key.bytes, to: reports?.dictionary)]
+            case .active(let active): [.set(.active, key: key.bytes, to: active?.dictionary)]
+            case .waived(let waived): [.set(.waived, key: key.bytes, to: waived?.dictionary)]
             case .clockFloor(let floor): raiseClockFloor(of: key.subject, to: floor)
             case .report(let facts):
                 owe(facts, isAwaited: step.awaiting.contains(facts.delivery), signer: signer, now: now)
@@ -139,15 +139,11 @@ struct ReceiverState {
         }
     }
 
-    private static func row(_ space: RowSpace, _ key: [UInt8], _ value: PropertyListDictionary?) -> RowChange {
-        value.map { row(space, key, $0) } ?? .delete(space, key: key)
-    }
-
     private mutating func raiseClockFloor(of subject: KeySubject, to floor: WallTime) -> [RowChange] {
         guard floor > clockFloor(of: subject) else { return [] }
         clockFloors[subject] = floor
         let key = Self.clockFloorKey + subject.bytes
-        return [Self.row(.configurationDevice, key, ["value": .integer(floor.milliseconds)])]
+        return [.set(.configurationDevice, key: key, to: ["value": .integer(floor.milliseconds)])]
     }
 
     /// Reports of one pairing that wait for room in its queue; far above what an honest primary leaves waiting.
@@ -203,12 +199,8 @@ struct ReceiverState {
     private static let clockFloorKey = Array("clock-floor".utf8)
     private static let reportCounterKey = Array("report-counter".utf8)
 
-    static func row(_ space: RowSpace, _ key: [UInt8], _ value: PropertyListDictionary) -> RowChange {
-        .put(space, key: key, value: value.ownBytes)
-    }
-
     private var counterRow: RowChange {
-        Self.row(.configurationDevice, Self.reportCounterKey, ["value": PropertyListValue(reportCounter)])
+        .set(.configurationDevice, key: Self.reportCounterKey, to: ["value": PropertyListValue(reportCounter)])
     }
 
     /// - Parameter rows: the rows of a key space.
@@ -217,7 +209,7 @@ struct ReceiverState {
         try restoreSlots(rows)
         try restoreAnchors(rows)
         for row in try rows(.owedReport) {
-            guard let report = OwedReport(row: try Self.fields(row)) else {
+            guard let report = OwedReport(row: try row.fields()) else {
                 throw ConfigurationRowError(.owedReport, "unreadable")
             }
             owed.append(report)
@@ -229,7 +221,7 @@ struct ReceiverState {
             trialReaders.insert(pairing)
         }
         for row in try rows(.configurationDevice) {
-            let value = try Self.fields(row)["value"]
+            let value = try row.fields()["value"]
             // A row with no app behind the name is the device's, of a version that had one floor for all apps.
             if row.key.starts(with: Self.clockFloorKey), let floor = value?.integerValue,
                 let subject = KeySubject(bytes: Array(row.key.dropFirst(Self.clockFloorKey.count)))
@@ -245,13 +237,13 @@ struct ReceiverState {
         // In the order of their keys, and so of the chain.
         for row in try rows(.chainStep) {
             guard let subject = KnownAnchor.subject(ofStep: row.key),
-                let envelope = try Self.fields(row)["envelope"]?.dataValue
+                let envelope = try row.fields()["envelope"]?.dataValue
             else { throw ConfigurationRowError(.chainStep, "unreadable") }
             steps[subject, default: []].append(envelope)
         }
         for row in try rows(.anchor) {
             let following = KeySubject(bytes: row.key).flatMap { steps[$0] } ?? []
-            guard let anchor = KnownAnchor(row: try Self.fields(row), following: following) else {
+            guard let anchor = KnownAnchor(row: try row.fields(), following: following) else {
                 throw ConfigurationRowError(.anchor, "unreadable")
             }
             anchors.restore(anchor)
@@ -264,13 +256,13 @@ struct ReceiverState {
         var active: [ConfigurationSlotKey: ActiveConfiguration] = [:]
         var waived: [ConfigurationSlotKey: ActiveConfiguration] = [:]
         var trials: [ConfigurationSlotKey: ConfigurationTrial] = [:]
-        for row in try rows(.mark) { marks[try Self.key(row)] = try VersionMark(try Self.fields(row)) }
-        for row in try rows(.staged) { staged[try Self.key(row)] = try StagedConfiguration(try Self.fields(row)) }
-        for row in try rows(.active) { active[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
-        for row in try rows(.waived) { waived[try Self.key(row)] = try ActiveConfiguration(try Self.fields(row)) }
+        for row in try rows(.mark) { marks[try Self.key(row)] = try VersionMark(try row.fields()) }
+        for row in try rows(.staged) { staged[try Self.key(row)] = try StagedConfiguration(try row.fields()) }
+        for row in try rows(.active) { active[try Self.key(row)] = try ActiveConfiguration(try row.fields()) }
+        for row in try rows(.waived) { waived[try Self.key(row)] = try ActiveConfiguration(try row.fields()) }
         var loadReports: [ConfigurationSlotKey: LoadReports] = [:]
-        for row in try rows(.loadReports) { loadReports[try Self.key(row)] = try LoadReports(try Self.fields(row)) }
-        for row in try rows(.trial) { trials[try Self.key(row)] = try ConfigurationTrial(try Self.fields(row)) }
+        for row in try rows(.loadReports) { loadReports[try Self.key(row)] = try LoadReports(try row.fields()) }
+        for row in try rows(.trial) { trials[try Self.key(row)] = try ConfigurationTrial(try row.fields()) }
         let keys = Set(marks.keys).union(staged.keys).union(active.keys).union(waived.keys)
         for key in keys {
             slots[key] = ConfigurationSlot(
@@ -289,21 +281,30 @@ struct ReceiverState {
         }
         return key
     }
+}
 
-    static func fields(_ row: Row) throws(ConfigurationRowError) -> PropertyListDictionary {
+extension RowChange {
+    /// Writes fields as the row, or removes it where there are none.
+    static func set(_ space: RowSpace, key: [UInt8], to fields: PropertyListDictionary?) -> RowChange {
+        fields.map { RowChange.put(space, key: key, value: $0.ownBytes) } ?? .delete(space, key: key)
+    }
+}
+
+extension Row {
+    func fields() throws(ConfigurationRowError) -> PropertyListDictionary {
         do {
-            return try PropertyListReader.readDictionary(row.value)
+            return try PropertyListReader.readDictionary(value)
         } catch {
-            throw ConfigurationRowError(row.space, error.description)
+            throw ConfigurationRowError(space, error.description)
         }
     }
 }
 
 extension OwedReport {
     var row: RowChange {
-        ReceiverState.row(
-            .owedReport, id.bytes,
-            [
+        .set(
+            .owedReport, key: id.bytes,
+            to: [
                 "id": .data(id.bytes), "pairing": .data(pairing.bytes), "app": .string(application.description),
                 "envelope": .data(envelope),
             ])

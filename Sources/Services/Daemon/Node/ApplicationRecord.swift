@@ -33,7 +33,7 @@ struct ApplicationRecord: Equatable {
         if isReserved { value["reserved"] = true }
         value["schema"] = schema.map { .data($0.exact) }
         value["openSchema"] = schema?.open.map { .data($0) }
-        return .put(.application, key: Array(app.description.utf8), value: value.ownBytes)
+        return .set(.application, key: Array(app.description.utf8), to: value)
     }
 }
 

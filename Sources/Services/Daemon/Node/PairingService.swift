@@ -560,7 +560,6 @@ extension PairingChange {
     /// The change of the store's row.
     fileprivate var rowChange: RowChange {
         let row = self.row
-        guard let value = row.value else { return .delete(.pairing, key: row.key) }
-        return .put(.pairing, key: row.key, value: value.ownBytes)
+        return .set(.pairing, key: row.key, to: row.value)
     }
 }
