@@ -11,30 +11,12 @@ import TandemWire
 
 /// Sends offers and reloads to this device's apps; confined to its loop.
 final class AppOffers {
-    /// The receiver's slots, and the events that change them.
-    struct Outlets {
-        /// A slot as it is in force.
-        let slot: (ConfigurationSlotKey) -> ConfigurationSlot?
-        /// Runs an event of a slot; nil if its answer could not be stored.
-        let perform: (ConfigurationSlotKey, @escaping ConfigurationReceiver.Event) async -> ApplyTransition?
-        /// An event has led to a verdict, for the log and the status.
-        let judged: (ApplyTransition?, ConfigurationSlotKey) -> Void
-        /// Whether the key sets of a slot's app are not those of its chain.
-        let keySetsDiffer: (ConfigurationSlotKey) -> Bool
-        /// How often the key sets of a slot's app were written or removed.
-        let keySetWrites: (ConfigurationSlotKey) -> Int
-        /// Writes the key sets of a slot's app again if they differ from the chain (CFG-113). With `unwrittenSince` it
-        /// also writes the same bytes, unless `keySetWrites` has another value by now. Returns whether the file is as
-        /// it should be.
-        let rewriteKeySets: (ConfigurationSlotKey, _ unwrittenSince: Int?) async -> Bool
-    }
-
     /// An answer from which nothing follows, because the app may not have had its key sets (CFG-113).
     private struct UnjudgedAnswer {
         let digest: [UInt8]
         /// For people.
         let text: String
-        /// The value of `keySetWrites` when the message was sent, if the app itself answered `not-judged`; else nil.
+        /// The value of `chainWrites` when the message was sent, if the app itself answered `not-judged`; else nil.
         /// The same bytes are written again only if it has not changed, because an answer to a message from before a
         /// write counts as not judged.
         var unwrittenSince: Int?
@@ -49,18 +31,24 @@ final class AppOffers {
     }
 
     private let context: ConfigurationContext
+    private let files: ConfigurationSlotFiles
     private let observers: VerdictObservers
-    var outlets: Outlets?
+    /// Has the slots, and makes the events of the apps durable. It owns this object.
+    weak var receiver: ConfigurationReceiver?
     /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
     private var open: [ConfigurationSlotKey: Int] = [:]
     private var answers = ReloadAnswers()
 
-    init(_ context: ConfigurationContext, _ observers: VerdictObservers) {
+    init(_ context: ConfigurationContext, _ files: ConfigurationSlotFiles, _ observers: VerdictObservers) {
         self.context = context
+        self.files = files
         self.observers = observers
     }
 
     // MARK: state
+
+    /// A slot as it is in force.
+    private func slot(_ key: ConfigurationSlotKey) -> ConfigurationSlot? { receiver?.state.slots[key] }
 
     /// Whether an offer of the slot has not ended.
     func isOpen(_ key: ConfigurationSlotKey) -> Bool { open[key] != nil }
@@ -76,8 +64,8 @@ final class AppOffers {
 
     /// Running time since the last call: apps that could not judge what is applied are asked again (LIM-142).
     func timePassed(running: Duration) {
-        for key in answers.due(after: running) where outlets?.slot(key)?.isApplicationConnected == true {
-            repeatReload(key, unwrittenSince: outlets?.keySetWrites(key))
+        for key in answers.due(after: running) where slot(key)?.isApplicationConnected == true {
+            repeatReload(key, unwrittenSince: files.chainWrites(of: key.subject))
         }
     }
 
@@ -94,8 +82,8 @@ final class AppOffers {
         let digest = SHA256.digest(offer.envelope)
         open[key, default: 0] += 1
         // Zero stands for a configuration that came through no pairing.
-        let pairing = outlets?.slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
-        let writes = outlets?.keySetWrites(key) ?? 0
+        let pairing = slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
+        let writes = files.chainWrites(of: key.subject)
         send(offer.message, to: key, through: pairing) { [weak self] outcome in
             self?.ended(outcome, key, digest, since: writes)
         }
@@ -107,10 +95,10 @@ final class AppOffers {
     /// - Parameter isRepeated: after the app's key sets were written again, which happens at once for the first such
     ///   answer.
     private func reload(_ key: ConfigurationSlotKey, isRepeated: Bool) {
-        let writes = outlets?.keySetWrites(key) ?? 0
+        let writes = files.chainWrites(of: key.subject)
         send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
             // The app may see the files of another slot by now.
-            guard let self, context.isShown(key), let slot = outlets?.slot(key) else { return }
+            guard let self, context.isShown(key), let slot = self.slot(key) else { return }
             // It says nothing about what is applied.
             if let unjudged = unjudged(outcome, key, since: writes) {
                 return couldNotJudge(key, unjudged, isRepeated)
@@ -127,7 +115,7 @@ final class AppOffers {
                 .warning, "the app cannot judge what is applied", .text("app", "\(key.application)"),
                 .outside("detail", unjudged.text)), causedBy: key.application)
         // Also before it is asked again: its connection may end without an answer to that.
-        answers.couldNotJudge(outlets?.slot(key), pause: ConfigurationLimits.unjudgedPause)
+        answers.couldNotJudge(slot(key), pause: ConfigurationLimits.unjudgedPause)
         reloaded(key)
         if !isRepeated { repeatReload(key, unwrittenSince: unjudged.unwrittenSince) }
     }
@@ -136,10 +124,10 @@ final class AppOffers {
     /// written now.
     private func repeatReload(_ key: ConfigurationSlotKey, unwrittenSince writes: Int?) {
         context.scheduler.start { [self] in
-            let isWritten = await outlets?.rewriteKeySets(key, writes) ?? false
+            let isWritten = await receiver?.rewriteKeySets(of: key.subject, unwrittenSince: writes) ?? false
             guard context.isShown(key) else { return }
             if isWritten { return reload(key, isRepeated: true) }
-            answers.couldNotJudge(outlets?.slot(key), pause: .zero)
+            answers.couldNotJudge(slot(key), pause: .zero)
         }
     }
 
@@ -153,8 +141,8 @@ final class AppOffers {
         if let offer = outcome.unjudged {
             return UnjudgedAnswer(digest: offer.digest, text: offer.text, unwrittenSince: writes)
         }
-        guard let outlets, let reply = outcome.offerReply, reply.mayLackKeySets,
-            outlets.keySetsDiffer(key) || outlets.keySetWrites(key) != writes
+        guard let receiver, let reply = outcome.offerReply, reply.mayLackKeySets,
+            files.chainDiffers(of: key.subject, in: receiver.state) || files.chainWrites(of: key.subject) != writes
         else { return nil }
         let unjudged = UnjudgedOffer(ofBytes: reply.digest, because: reply.text ?? reply.verdict.name)
         return UnjudgedAnswer(digest: unjudged.digest, text: unjudged.text)
@@ -164,8 +152,8 @@ final class AppOffers {
     /// learn it (CFG-114), or the app's start is no attempt (CFG-113).
     private func reloaded(_ key: ConfigurationSlotKey) {
         context.scheduler.start { [self] in
-            let transition = await outlets?.perform(key) { slot, _ in slot.reloaded() }
-            outlets?.judged(transition, key)
+            let transition = await receiver?.perform(key) { slot, _ in slot.reloaded() }
+            receiver?.logVerdict(transition, of: key)
         }
     }
 
@@ -190,7 +178,9 @@ final class AppOffers {
         let isAnswered = reply?.digest == digest || unjudged != nil
         // Ahead of the slot's event, which the disk may refuse and which may lead to the next offer.
         if let unjudged {
-            context.scheduler.start { [self] in _ = await outlets?.rewriteKeySets(key, unjudged.unwrittenSince) }
+            context.scheduler.start { [self] in
+                _ = await receiver?.rewriteKeySets(of: key.subject, unwrittenSince: unjudged.unwrittenSince)
+            }
         }
         context.scheduler.start { [self] in
             switch await answered(reply, key) {
@@ -218,11 +208,11 @@ final class AppOffers {
         guard let reply else { return .none }
         if reply.verdict == .applied { answers.applied(reply.digest, in: key) }
         let now = context.reading.wall
-        guard let transition = await outlets?.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
+        guard let transition = await receiver?.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
             return .notStored
         }
         guard transition.verdict != nil else { return .none }
-        outlets?.judged(transition, key)
+        receiver?.logVerdict(transition, of: key)
         // Also a verdict with which the bytes still wait, and so have no end yet.
         observers.notify(transition, of: reply.digest)
         return .inForce
@@ -232,14 +222,14 @@ final class AppOffers {
         _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse
     ) async {
         // A newer offer has replaced this one, so no verdict on it is expected.
-        guard outlets?.slot(key)?.staged?.record.digest == digest else { return }
+        guard slot(key)?.staged?.record.digest == digest else { return }
         let fields: [LogField] = [.text("app", "\(key.application)"), .text("reason", reason)]
         let detail = lapse.reason.map { [LogField.outside("detail", $0)] } ?? []
         context.log(
             LogEvent(.warning, "no verdict of the app, the configuration waits", fields: fields + detail),
             causedBy: key.application)
-        let transition = await outlets?.perform(key) { slot, _ in slot.answerOverdue(lapse) }
-        if transition?.verdict == .failed { outlets?.judged(transition, key) }
+        let transition = await receiver?.perform(key) { slot, _ in slot.answerOverdue(lapse) }
+        if transition?.verdict == .failed { receiver?.logVerdict(transition, of: key) }
         if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
     }
 }

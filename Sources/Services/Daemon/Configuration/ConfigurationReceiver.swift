@@ -46,18 +46,8 @@ final class ConfigurationReceiver {
         self.files = files
         committed = CommittedState(state, in: store)
         observers = VerdictObservers(on: context.scheduler)
-        offers = AppOffers(context, observers)
-        offers.outlets = AppOffers.Outlets(
-            slot: { [weak self] key in self?.state.slots[key] },
-            perform: { [weak self] key, event in await self?.perform(key, event) },
-            judged: { [weak self] transition, key in self?.logVerdict(transition, of: key) },
-            keySetsDiffer: { [weak self] key in
-                self.map { $0.files.chainDiffers(of: key.subject, in: $0.state) } ?? false
-            },
-            keySetWrites: { [weak self] key in self?.files.chainWrites(of: key.subject) ?? 0 },
-            rewriteKeySets: { [weak self] key, writes in
-                await self?.rewriteKeySets(of: key.subject, unwrittenSince: writes) ?? false
-            })
+        offers = AppOffers(context, files, observers)
+        offers.receiver = self
     }
 
     /// The state in force.
@@ -69,7 +59,7 @@ final class ConfigurationReceiver {
 
     /// Runs an event of a slot after those before it; its answer is in force when this returns, or nil if it could not
     /// be stored.
-    private func perform(
+    func perform(
         _ key: ConfigurationSlotKey, room: CommitRoom = .ordinary, _ event: @escaping Event
     ) async -> ApplyTransition? {
         do throws(StoreError) {
@@ -296,7 +286,8 @@ final class ConfigurationReceiver {
         }
     }
 
-    private func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {
+    /// An event has led to a verdict, for the log and the status.
+    func logVerdict(_ transition: ApplyTransition?, of key: ConfigurationSlotKey) {
         guard let verdict = transition?.verdict else { return }
         if state.slots[key] != nil { lastVerdicts[key] = verdict }
         let isWaived = verdict == .applied && state.slots[key]?.waived != nil
@@ -551,9 +542,9 @@ final class ConfigurationReceiver {
         committed.perform({ [self] _ in ([], { [self] in files.repair(with: state) }) }, failure: { _ in })
     }
 
-    /// Writes an app's key sets again if its file has others; returns whether the file is as it should be.
+    /// Writes an app's key sets again if its file has others (CFG-113); returns whether the file is as it should be.
     /// - Parameter writes: the value of `chainWrites` at which the same bytes are written, too; nil: never.
-    private func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
+    func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
         let isWritten = try? await committed.commit { [self] _ in
             (
                 [],
