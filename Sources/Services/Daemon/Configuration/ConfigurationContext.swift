@@ -117,17 +117,18 @@ final class ConfigurationContext {
     func isHere(_ subject: KeySubject) -> Bool { side(of: subject.application) == subject.role }
 
     /// The slot whose files the app sees now; nil if nothing pairs this device on the app's side.
-    func shownKey(of app: ApplicationIdentifier, as role: DeviceRole) -> ConfigurationSlotKey? {
-        guard side(of: app) == role else { return nil }
+    func shownKey(of subject: KeySubject) -> ConfigurationSlotKey? {
+        guard isHere(subject) else { return nil }
+        let (app, role) = (subject.application, subject.role)
         return device.target(of: app, as: role).map { ConfigurationSlotKey(application: app, role: role, target: $0) }
     }
 
     /// Whether the app sees the files of a slot now.
-    func isShown(_ key: ConfigurationSlotKey) -> Bool { shownKey(of: key.application, as: key.role) == key }
+    func isShown(_ key: ConfigurationSlotKey) -> Bool { shownKey(of: key.subject) == key }
 
     /// Whether the app sees the files of another slot, because another primary is the active one.
     func isHidden(_ key: ConfigurationSlotKey) -> Bool {
-        shownKey(of: key.application, as: key.role).map { $0 != key } ?? false
+        shownKey(of: key.subject).map { $0 != key } ?? false
     }
 
     // MARK: peers

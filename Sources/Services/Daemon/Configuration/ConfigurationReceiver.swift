@@ -159,7 +159,7 @@ final class ConfigurationReceiver {
     private func target(
         of key: ConfigurationSlotKey, by delivery: ConfigurationDelivery?
     ) -> ConfigurationSlotKey? {
-        guard let delivery else { return context.shownKey(of: key.application, as: key.role) }
+        guard let delivery else { return context.shownKey(of: key.subject) }
         return device.target(of: key.application, through: delivery.pairing).map {
             ConfigurationSlotKey(application: key.application, role: key.role, target: $0)
         }
@@ -264,7 +264,7 @@ final class ConfigurationReceiver {
 
     /// The app sees whether the signer of its values was revoked.
     private func reload(_ subject: KeySubject) {
-        guard let key = context.shownKey(of: subject.application, as: subject.role),
+        guard let key = context.shownKey(of: subject),
             state.slots[key]?.isApplicationConnected == true, state.slots[key]?.active != nil
         else { return }
         offers.reload(key)
@@ -375,7 +375,7 @@ final class ConfigurationReceiver {
     private func close(_ key: ConfigurationSlotKey) {
         context.scheduler.start { [self] in
             _ = await perform(key, room: .reserve) { slot, _ in slot.closed() }
-            reconcileFiles(of: key.application, as: key.role)
+            files.reconcile(key.subject, with: state)
         }
     }
 
@@ -399,7 +399,7 @@ final class ConfigurationReceiver {
                 changes,
                 { [self] in
                     // With the chain, which is another one now.
-                    reconcileFiles(of: key.application, as: key.role)
+                    files.reconcile(key, with: state)
                     for step in closed {
                         lastVerdicts[step.key] = nil
                         carryOut(step)
@@ -410,10 +410,10 @@ final class ConfigurationReceiver {
         }
     }
 
-    func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
-        reconcileFiles(of: app, as: role)
-        disconnected(app, as: role, .switched)
-        guard isConnected, let key = context.shownKey(of: app, as: role) else { return }
+    func targetChanged(of subject: KeySubject, isConnected: Bool) {
+        files.reconcile(subject, with: state)
+        disconnected(subject, .switched)
+        guard isConnected, let key = context.shownKey(of: subject) else { return }
         // First: the app judges what waits beside what is applied for its target, and not for the one before.
         offers.reload(key)
         enqueue(key) { slot, _ in slot.applicationConnected() }
@@ -422,7 +422,8 @@ final class ConfigurationReceiver {
     // MARK: host apps
 
     /// An app's receiving connection has registered.
-    func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
+    func connected(_ subject: KeySubject, _ registration: TandemSession.Registration) {
+        let app = subject.application
         if registration.allowsInvalidSignatures {
             waivingApplications.insert(app)
             context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")), causedBy: app)
@@ -430,25 +431,23 @@ final class ConfigurationReceiver {
             waivingApplications.remove(app)
         }
         schemas[app] = registration.schema
-        let subject = KeySubject(application: app, role: role)
         connectedApps.insert(subject)
         offers.registered(subject)
         if let pem = registration.anchor {
             context.scheduler.start { [self] in _ = await learn(pem, for: subject, from: .application) }
         }
-        files.connected(app, as: role, in: state)
-        guard let key = context.shownKey(of: app, as: role) else { return }
+        files.connected(subject, in: state)
+        guard let key = context.shownKey(of: subject) else { return }
         // A library that names its schema may be that of another build, and says what it does not load.
         if registration.schema != nil, state[key].active != nil || state[key].waived != nil { offers.reload(key) }
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
     /// An app's receiving connection is gone.
-    func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, _ ending: ConfigurationSlot.Ending) {
-        let subject = KeySubject(application: app, role: role)
+    func disconnected(_ subject: KeySubject, _ ending: ConfigurationSlot.Ending) {
         offers.disconnected(subject)
         if ending != .switched {
-            schemas[app] = nil
+            schemas[subject.application] = nil
             connectedApps.remove(subject)
         }
         for key in state.slots.keys where key.subject == subject {
@@ -557,11 +556,6 @@ final class ConfigurationReceiver {
             )
         }
         return isWritten ?? false
-    }
-
-    /// Makes the files of an app those of the present target.
-    private func reconcileFiles(of app: ApplicationIdentifier, as role: DeviceRole) {
-        files.reconcile(app, as: role, with: state)
     }
 }
 

@@ -95,7 +95,7 @@ final class ConfigurationService {
         receiver.started()
         for app in configuredApplications { receiver.closeAbandonedSlots(of: app) }
         let apps = Set(receiver.state.slots.keys.map(\.subject).filter(context.isHere).map(\.application))
-        for app in apps.sorted() { files.reconcile(app, as: context.side(of: app), with: receiver.state) }
+        for app in apps.sorted() { files.reconcile(context.subject(of: app), with: receiver.state) }
         let followed = receiver.state.anchors.all.filter { !$0.steps.isEmpty }.map(\.key)
         for subject in followed where !apps.contains(subject.application) {
             files.writeChain(of: subject, in: receiver.state)
@@ -131,18 +131,18 @@ final class ConfigurationService {
         // Its key may be older than its first registration.
         let key = KeySubject(application: app, role: role)
         device.trustChanged(for: key, to: receiver.state.anchors[key].trust)
-        receiver.connected(app, as: role, registration)
+        receiver.connected(key, registration)
     }
 
     /// An app's receiving connection is gone.
     /// - Parameter inOrder: the app ended its session; it has not failed.
     func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, inOrder: Bool) {
-        receiver.disconnected(app, as: role, inOrder ? .inOrder : .lost)
+        receiver.disconnected(KeySubject(application: app, role: role), inOrder ? .inOrder : .lost)
     }
 
     /// Configuration of this side's app has another target: another primary, or another identifier of it.
     func targetChanged(of app: ApplicationIdentifier, as role: DeviceRole, isConnected: Bool) {
-        receiver.targetChanged(of: app, as: role, isConnected: isConnected)
+        receiver.targetChanged(of: KeySubject(application: app, role: role), isConnected: isConnected)
         switch role {
         case .secondary: receiver.closeAbandonedSlots(of: app)
         case .primary:
@@ -336,7 +336,7 @@ final class ConfigurationService {
 
     /// Writes the files of an app of this device for its new user.
     func ownerChanged(of app: ApplicationIdentifier) {
-        files.ownerChanged(of: app, as: context.side(of: app), in: receiver.state)
+        files.ownerChanged(of: context.subject(of: app), in: receiver.state)
     }
 
     /// Applies or forwards the exact bytes of an envelope.
@@ -475,7 +475,7 @@ final class ConfigurationService {
     private func applyHere(
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration
     ) async -> ApplyOutcome {
-        guard let key = context.shownKey(of: payload.application, as: payload.role) else {
+        guard let key = context.shownKey(of: payload.subject) else {
             return .failed(ControlFailure(.notFound, "this device has no primary; run 'tandem join' first"))
         }
         let digest = SHA256.digest(envelope)
@@ -517,7 +517,7 @@ final class ConfigurationService {
 
     /// The values that are signed for an app of this device and applied.
     func signedValues(of app: ApplicationIdentifier) -> SignedValues {
-        let slot = context.shownKey(of: app, as: context.side(of: app)).flatMap { receiver.state.slots[$0] }
+        let slot = context.shownKey(of: context.subject(of: app)).flatMap { receiver.state.slots[$0] }
         let values = slot?.shown?.record.payload.values ?? [:]
         return SignedValues(values: values, isWaived: slot?.waived != nil)
     }

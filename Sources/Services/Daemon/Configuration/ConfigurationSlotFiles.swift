@@ -91,18 +91,17 @@ final class ConfigurationSlotFiles {
     }
 
     /// Makes the files of an app those of the present target; of an app of the other side there are none.
-    func reconcile(_ app: ApplicationIdentifier, as role: DeviceRole, with state: ReceiverState) {
-        let subject = KeySubject(application: app, role: role)
+    func reconcile(_ subject: KeySubject, with state: ReceiverState) {
         let isLogged = differing.removeValue(forKey: subject) ?? false
-        guard context.side(of: app) == role else { return }
-        let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
+        guard context.isHere(subject) else { return }
+        let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
         // Before what may rest on it: the library would refuse a configuration without its keys.
         if !writeChain(of: subject, in: state, isLogged: isLogged) {
             differing[subject] = true
             if ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) { return }
         }
         do throws(FileError) {
-            guard let (directory, owner) = try ownedDirectory(of: app) else { return }
+            guard let (directory, owner) = try ownedDirectory(of: subject.application) else { return }
             for file in ConfigurationFile.allCases {
                 let content = slot?.content(of: file)
                 let bytes = try directory.read(file.rawValue, limit: Self.limit)
@@ -113,7 +112,7 @@ final class ConfigurationSlotFiles {
             if isLogged { return }
             context.log(
                 LogEvent(
-                    .error, "configuration files not brought up to date", .text("app", "\(app)"),
+                    .error, "configuration files not brought up to date", .text("app", "\(subject.application)"),
                     .text("error", error.description)))
         }
     }
@@ -126,21 +125,21 @@ final class ConfigurationSlotFiles {
 
     /// Makes the files that may differ those of the state in force; those that still cannot be stay for the next call.
     func repair(with state: ReceiverState) {
-        for subject in differing.keys { reconcile(subject.application, as: subject.role, with: state) }
+        for subject in differing.keys { reconcile(subject, with: state) }
     }
 
     /// The app has registered, and its user is known: writes what has waited for that.
-    func connected(_ app: ApplicationIdentifier, as role: DeviceRole, in state: ReceiverState) {
-        if ownerlessApplications.remove(app) != nil { reconcile(app, as: role, with: state) }
+    func connected(_ subject: KeySubject, in state: ReceiverState) {
+        if ownerlessApplications.remove(subject.application) != nil { reconcile(subject, with: state) }
     }
 
     /// The app's directory is gone with its former owner's files: the daemon's are written again if there are any, else
     /// the registration makes the directory.
-    func ownerChanged(of app: ApplicationIdentifier, as role: DeviceRole, in state: ReceiverState) {
-        let slot = context.shownKey(of: app, as: role).flatMap { state.slots[$0] }
+    func ownerChanged(of subject: KeySubject, in state: ReceiverState) {
+        let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
         let hasFiles = ConfigurationFile.allCases.contains { slot?.content(of: $0) != nil }
-        let chain = state.anchors[KeySubject(application: app, role: role)]?.chain ?? []
-        if hasFiles || !chain.isEmpty { reconcile(app, as: role, with: state) }
+        let chain = state.anchors[subject]?.chain ?? []
+        if hasFiles || !chain.isEmpty { reconcile(subject, with: state) }
     }
 
     // MARK: chains

@@ -83,7 +83,7 @@ struct ConfigurationStatus {
 
     /// The state of the configuration of an app of this device in a word or two; nil if it has none.
     func stateName(of app: ApplicationIdentifier) -> String? {
-        context.shownKey(of: app, as: context.side(of: app)).flatMap { receiver.state.slots[$0]?.stateName }
+        context.shownKey(of: context.subject(of: app)).flatMap { receiver.state.slots[$0]?.stateName }
     }
 
     /// The configurations of these apps (nil: all), for `status`.
