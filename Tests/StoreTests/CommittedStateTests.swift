@@ -29,7 +29,7 @@ import Testing
         committed.perform(
             { state in
                 state.append(number)
-                return ([Self.row(number)], effect)
+                return Commit([Self.row(number)], then: effect)
             }, failure: { _ in Issue.record("the store works") })
     }
 
@@ -59,10 +59,10 @@ import Testing
                 committed.perform(
                     { inner in
                         inner.append(2)
-                        return ([], { append(3) })
+                        return Commit([]) { append(3) }
                     }, failure: { _ in })
                 state.append(1)
-                return ([], {})
+                return Commit([]) {}
             }, failure: { _ in })
         loop.run(until: { committed.state.count == 3 })
         #expect(committed.state == [1, 2, 3])
@@ -87,7 +87,7 @@ import Testing
         committed.perform(
             { state in
                 state.append(9)
-                return ([], {})
+                return Commit([]) {}
             }, failure: { _ in Issue.record("nothing was to be stored") })
         #expect(committed.state == [9])
     }
@@ -99,7 +99,7 @@ import Testing
                 let length = try? await committed.commit { state in
                     state.append(number)
                     let count = state.count
-                    return ([Self.row(number)], { count })
+                    return Commit([Self.row(number)]) { count }
                 }
                 #expect(length == number && loop.isCurrent)
                 #expect(committed.state.starts(with: 1...number))
@@ -118,7 +118,7 @@ import Testing
             do throws(StoreError) {
                 try await committed.commit { state in
                     state.append(1)
-                    return ([Self.row(1)], {})
+                    return Commit([Self.row(1)]) {}
                 }
             } catch { failure = error }
         }
@@ -134,7 +134,7 @@ import Testing
         committed.perform(
             { state in
                 state.append(1)
-                return ([Self.row(1)], { Issue.record("an effect without its commit") })
+                return Commit([Self.row(1)]) { Issue.record("an effect without its commit") }
             },
             failure: { _ in
                 failures += 1

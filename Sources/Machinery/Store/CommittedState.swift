@@ -3,10 +3,21 @@
 // memory and disk never tell two stories. For state that changes rarely (pairings, owners, configurations), not for
 // queues.
 
+/// The answer of a transition: the rows to commit, and what to do once they are durable.
+package struct Commit<Outcome> {
+    package let changes: [RowChange]
+    package let effect: () -> Outcome
+
+    package init(_ changes: [RowChange], then effect: @escaping () -> Outcome) {
+        self.changes = changes
+        self.effect = effect
+    }
+}
+
 /// A state machine's value behind a store.
 package final class CommittedState<State> {
-    /// Works on a copy of the state; returns the rows to commit and what to do once they are durable.
-    package typealias Transition = (inout State) -> (changes: [RowChange], effect: () -> Void)
+    /// Works on a copy of the state.
+    package typealias Transition = (inout State) -> Commit<Void>
 
     private enum Turn {
         case step(Step)
@@ -47,8 +58,7 @@ package final class CommittedState<State> {
     /// Runs the transition after those before it. Its effect runs once its rows are durable and before any other
     /// transition; the result of the effect is returned in a later turn, when the state may have changed again.
     package func commit<Outcome: Sendable>(
-        room: CommitRoom = .ordinary,
-        _ transition: @escaping (inout State) -> (changes: [RowChange], effect: () -> Outcome)
+        room: CommitRoom = .ordinary, _ transition: @escaping (inout State) -> Commit<Outcome>
     ) async throws(StoreError) -> Outcome {
         // Unsafe, because a scheduler that stops drops its commits and with them the callers: no misuse to report.
         let result = await withUnsafeContinuation {
@@ -56,8 +66,8 @@ package final class CommittedState<State> {
             perform(
                 room: room,
                 { next in
-                    let (changes, effect) = transition(&next)
-                    return (changes, { continuation.resume(returning: .success(effect())) })
+                    let answer = transition(&next)
+                    return Commit(answer.changes) { continuation.resume(returning: .success(answer.effect())) }
                 }, failure: { continuation.resume(returning: .failure($0)) })
         }
         return try result.get()
@@ -115,13 +125,13 @@ package final class CommittedState<State> {
 
     private func begin(_ step: Step) {
         var next = state
-        let (changes, effect) = step.transition(&next)
-        guard !changes.isEmpty else {
+        let answer = step.transition(&next)
+        guard !answer.changes.isEmpty else {
             state = next
-            return effect()
+            return answer.effect()
         }
         isCommitting = true
-        store.commit(changes, room: step.room) { [self] result in finish(step, next, effect, result) }
+        store.commit(answer.changes, room: step.room) { [self] result in finish(step, next, answer.effect, result) }
     }
 
     private func finish(_ step: Step, _ next: State, _ effect: () -> Void, _ result: Result<Void, StoreError>) {

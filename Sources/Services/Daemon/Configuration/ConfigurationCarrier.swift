@@ -108,7 +108,7 @@ final class ConfigurationCarrier {
 
     /// The rows of a device that is gone end (CTL-68).
     func forget(_ device: UniqueIdentifier) async throws(StoreError) {
-        try await committed.commit { next in (next.far.forget(device).changes.flatMap(\.rows), {}) }
+        try await committed.commit { next in Commit(next.far.forget(device).changes.flatMap(\.rows)) {} }
         context.log(LogEvent(.info, "a far secondary that is gone was removed", .text("device", "\(device)")))
     }
 
@@ -238,26 +238,20 @@ final class ConfigurationCarrier {
     ) async -> Passage {
         guard let carrier = carrier(peer) else { return .done }
         let (own, now) = (context.options.device, context.scheduler.wallNow)
-        let isDurable = try? await committed.commit { [self] next in
+        let isDurable: Bool? = try? await committed.commit { [self] next in
             do throws(CarrierFailure) {
                 let transition = try next.far.take(statement, about: app, from: carrier, at: own, now: now) {
                     [context] in context.device.peer($0) != nil
                 }
-                return (
-                    transition.changes.flatMap(\.rows),
-                    { [self] in
-                        follow(transition, about: app, from: peer)
-                        return true
-                    }
-                )
+                return Commit(transition.changes.flatMap(\.rows)) { [self] in
+                    follow(transition, about: app, from: peer)
+                    return true
+                }
             } catch {
-                return (
-                    [],
-                    { [self] in
-                        refused([error], "statement", peer)
-                        return true
-                    }
-                )
+                return Commit([]) { [self] in
+                    refused([error], "statement", peer)
+                    return true
+                }
             }
         }
         return isDurable == true ? .done : .failed
@@ -289,12 +283,9 @@ final class ConfigurationCarrier {
         committed.perform(
             { [self] next in
                 let transition = next.far.restored()
-                return (
-                    transition.changes.flatMap(\.rows),
-                    { [self] in
-                        for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app) }
-                    }
-                )
+                return Commit(transition.changes.flatMap(\.rows)) { [self] in
+                    for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app) }
+                }
             }, failure: { [self] in tryAgain(after: $0) })
     }
 
@@ -398,7 +389,7 @@ final class ConfigurationCarrier {
             { [self] next in
                 let transition = next.far.unpaired(pairing, at: context.scheduler.wallNow)
                 let rows = next.carried.unpaired(pairing).flatMap(\.rows) + transition.changes.flatMap(\.rows)
-                return (rows, { [self] in follow(transition, behind: pairing) })
+                return Commit(rows) { [self] in follow(transition, behind: pairing) }
             },
             failure: { [self] in tryAgain(after: $0) })
         changed()
@@ -431,7 +422,7 @@ final class ConfigurationCarrier {
             { [self] next in
                 var changes: [CarriedChange] = []
                 for one in marks { changes += next.carried.note(one.marks, of: one.pairing) }
-                return (changes.flatMap(\.rows), { [self] in for pairing in readers { announce(to: pairing) } })
+                return Commit(changes.flatMap(\.rows)) { [self] in for pairing in readers { announce(to: pairing) } }
             }, failure: { [self] in tryAgain(after: $0) })
     }
 
@@ -479,8 +470,8 @@ final class ConfigurationCarrier {
         committed.perform(
             { [self] next in
                 let statement = statement(about: app, certified, &next, to: primary)
-                guard let (item, signed, changes) = statement else { return ([], {}) }
-                return (changes.flatMap(\.rows), { [self] in send(signed, as: item, app, to: primary.pairing) })
+                guard let (item, signed, changes) = statement else { return Commit([]) {} }
+                return Commit(changes.flatMap(\.rows)) { [self] in send(signed, as: item, app, to: primary.pairing) }
             },
             failure: { [self] in tryAgain(after: $0) })
     }
@@ -531,11 +522,11 @@ final class ConfigurationCarrier {
     // MARK: changes
 
     private func commit(_ event: @escaping (inout State) -> [RowChange]) async -> Bool {
-        await committed.isStored({ next in (event(&next), {}) }, failure: { notStored($0) })
+        await committed.isStored({ next in Commit(event(&next)) {} }, failure: { notStored($0) })
     }
 
     private func change(_ event: @escaping (inout State) -> [RowChange]) {
-        committed.perform({ next in (event(&next), {}) }, failure: { [self] in notStored($0) })
+        committed.perform({ next in Commit(event(&next)) {} }, failure: { [self] in notStored($0) })
     }
 
     private func notStored(_ error: StoreError) {

@@ -161,20 +161,17 @@ final class ConfigurationForwarder {
         do throws(StoreError) {
             refusal = try await committed.commit { [self] next in
                 // Again, after those before it: a key may have been revoked since the envelope came (CFG-94).
-                do throws(VerificationFailure) { try check() } catch { return ([], { ControlFailure(error) }) }
+                do throws(VerificationFailure) { try check() } catch { return Commit([]) { ControlFailure(error) } }
                 do throws(DesiredRefusal) {
                     let transition = try next.accept(
                         desired, first: first, for: addressees, hasLeft: hasLeft, at: now
                     ) { .random() }
-                    return (
-                        transition.rows,
-                        { [self] in
-                            carryOut(transition)
-                            return nil
-                        }
-                    )
+                    return Commit(transition.rows) { [self] in
+                        carryOut(transition)
+                        return nil
+                    }
                 } catch {
-                    return ([], { ControlFailure(error) })
+                    return Commit([]) { ControlFailure(error) }
                 }
             }
         } catch {
@@ -218,13 +215,10 @@ final class ConfigurationForwarder {
         let now = context.reading.wall
         return try await committed.commit { [self] next in
             let (versions, transition) = next.withdraw(key, versions: version.map { [$0] }, at: now)
-            return (
-                transition.rows,
-                { [self] in
-                    carryOut(transition)
-                    return versions
-                }
-            )
+            return Commit(transition.rows) { [self] in
+                carryOut(transition)
+                return versions
+            }
         }
     }
 
@@ -246,13 +240,10 @@ final class ConfigurationForwarder {
                     next.withdraw(key, versions: Set(refused.map(\.desired.version)), at: now).transition)
                 ended += refused
             }
-            return (
-                transition.rows,
-                { [self] in
-                    carryOut(transition)
-                    return ended
-                }
-            )
+            return Commit(transition.rows) { [self] in
+                carryOut(transition)
+                return ended
+            }
         }
     }
 
@@ -352,25 +343,22 @@ final class ConfigurationForwarder {
     /// stored.
     func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool {
         let (now, addressee) = (context.reading.wall, addressee(peer))
-        let isDurable = try? await committed.commit { [self] next in
+        let isDurable: Bool? = try? await committed.commit { [self] next in
             do throws(ReportFailure) {
                 guard let (device, key) = peer.reporter else { throw .threshold }
                 let (entry, transition) = try next.report(
                     report, from: addressee, device: device, key: key, at: now
                 ) { .random() }
-                return (
-                    transition.rows,
-                    { [self] in
-                        log(entry, peer)
-                        carryOut(transition)
-                        reportRefusedKeys(entry, peer)
-                        if entry.mayPassLater { reconsider(peer.pairing) }
-                        return true
-                    }
-                )
+                return Commit(transition.rows) { [self] in
+                    log(entry, peer)
+                    carryOut(transition)
+                    reportRefusedKeys(entry, peer)
+                    if entry.mayPassLater { reconsider(peer.pairing) }
+                    return true
+                }
             } catch {
                 context.log(error, from: peer)
-                return ([], { true })
+                return Commit([]) { true }
             }
         }
         return isDurable ?? false
@@ -419,7 +407,7 @@ final class ConfigurationForwarder {
             room: room,
             { [self] next in
                 let transition = event(&next)
-                return (transition.rows, { [self] in carryOut(transition) })
+                return Commit(transition.rows) { [self] in carryOut(transition) }
             },
             failure: { [self] error in
                 context.log(LogEvent(.error, "desired configuration not stored", .text("error", error.description)))

@@ -68,18 +68,15 @@ final class ConfigurationReceiver {
                 let step = step(event, of: key, in: &next), transition = step.transition
                 guard files.write(transition, of: key, .beforeCommit, in: state) else {
                     next = before
-                    return ([], { nil })
+                    return Commit([]) { nil }
                 }
                 let changes = next.take(step, signer: context.options.signer, now: context.reading)
-                return (
-                    changes,
-                    { [self] in
-                        _ = files.write(transition, of: key, .afterCommit, in: state)
-                        carryOut(step)
-                        submitOwed()
-                        return transition
-                    }
-                )
+                return Commit(changes) { [self] in
+                    _ = files.write(transition, of: key, .afterCommit, in: state)
+                    carryOut(step)
+                    submitOwed()
+                    return transition
+                }
             }
         } catch {
             context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
@@ -216,23 +213,20 @@ final class ConfigurationReceiver {
                     changes += next.owe(
                         facts, isStatement: true, signer: context.options.signer, now: context.reading)
                 }
-                return (
-                    changes,
-                    { [self] in
-                        log(outcome, subject)
-                        let isFelt = judged.contains { !$0.transition.effects.isEmpty }
-                        if hasGrown { chainHasGrown(subject, isFelt: isFelt) }
-                        for step in judged {
-                            // Nothing becomes active here: all files may change after the commit.
-                            _ = files.write(step.transition, of: step.key, .beforeCommit, in: state)
-                            _ = files.write(step.transition, of: step.key, .afterCommit, in: state)
-                            carryOut(step)
-                            logVerdict(step.transition, of: step.key)
-                        }
-                        submitOwed()
-                        return outcome.map { _ in }
+                return Commit(changes) { [self] in
+                    log(outcome, subject)
+                    let isFelt = judged.contains { !$0.transition.effects.isEmpty }
+                    if hasGrown { chainHasGrown(subject, isFelt: isFelt) }
+                    for step in judged {
+                        // Nothing becomes active here: all files may change after the commit.
+                        _ = files.write(step.transition, of: step.key, .beforeCommit, in: state)
+                        _ = files.write(step.transition, of: step.key, .afterCommit, in: state)
+                        carryOut(step)
+                        logVerdict(step.transition, of: step.key)
                     }
-                )
+                    submitOwed()
+                    return outcome.map { _ in }
+                }
             }
         } catch {
             context.log(LogEvent(.error, "key statement not stored", .text("error", error.description)))
@@ -395,18 +389,15 @@ final class ConfigurationReceiver {
                 changes += next.take(step, signer: context.options.signer, now: context.reading)
                 closed.append(step)
             }
-            return (
-                changes,
-                { [self] in
-                    // With the chain, which is another one now.
-                    files.reconcile(key, with: state)
-                    for step in closed {
-                        lastVerdicts[step.key] = nil
-                        carryOut(step)
-                    }
-                    submitOwed()
+            return Commit(changes) { [self] in
+                // With the chain, which is another one now.
+                files.reconcile(key, with: state)
+                for step in closed {
+                    lastVerdicts[step.key] = nil
+                    carryOut(step)
                 }
-            )
+                submitOwed()
+            }
         }
     }
 
@@ -479,16 +470,13 @@ final class ConfigurationReceiver {
         try? await committed.commit { [self] next in
             let (learning, changes) = next.learn(pem, for: key, from: source)
             log(learning, key)
-            return (
-                changes,
-                { [self] in
-                    if case .new(let anchor) = learning {
-                        files.writeChain(of: key, in: state)
-                        device.trustChanged(for: key, to: .key(anchor.mark))
-                    }
-                    return learning
+            return Commit(changes) { [self] in
+                if case .new(let anchor) = learning {
+                    files.writeChain(of: key, in: state)
+                    device.trustChanged(for: key, to: .key(anchor.mark))
                 }
-            )
+                return learning
+            }
         }
     }
 
@@ -528,7 +516,9 @@ final class ConfigurationReceiver {
         room: CommitRoom = .ordinary, _ transition: @escaping (inout ReceiverState) -> [RowChange]
     ) {
         context.scheduler.start { [self] in
-            try? await committed.commit(room: room) { [self] next in (transition(&next), { [self] in submitOwed() }) }
+            try? await committed.commit(room: room) { [self] next in
+                Commit(transition(&next)) { [self] in submitOwed() }
+            }
         }
     }
 
@@ -538,22 +528,19 @@ final class ConfigurationReceiver {
     /// commits, because some files are ahead of theirs.
     private func repairFiles() {
         guard files.differ else { return }
-        committed.perform({ [self] _ in ([], { [self] in files.repair(with: state) }) }, failure: { _ in })
+        committed.perform({ [self] _ in Commit([]) { [self] in files.repair(with: state) } }, failure: { _ in })
     }
 
     /// Writes an app's key sets again if its file has others (CFG-113); returns whether the file is as it should be.
     /// - Parameter writes: the value of `chainWrites` at which the same bytes are written, too; nil: never.
     func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
         let isWritten = try? await committed.commit { [self] _ in
-            (
-                [],
-                { [self] () -> Bool in
-                    let isUnwritten = writes == files.chainWrites(of: subject)
-                    let isDone = files.writeChain(of: subject, in: state, always: isUnwritten)
-                    if !isDone { files.mayDiffer(subject) }
-                    return isDone
-                }
-            )
+            Commit([]) { [self] () -> Bool in
+                let isUnwritten = writes == files.chainWrites(of: subject)
+                let isDone = files.writeChain(of: subject, in: state, always: isUnwritten)
+                if !isDone { files.mayDiffer(subject) }
+                return isDone
+            }
         }
         return isWritten ?? false
     }

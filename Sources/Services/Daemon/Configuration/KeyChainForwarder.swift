@@ -62,21 +62,18 @@ final class KeyChainForwarder {
     func doubt(_ subject: KeySubject, at peer: ConfigurationPeer, then action: @escaping () -> Void) {
         change(for: [peer.pairing]) { [self] next in
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
-            guard next.doubt(key, along: steps(subject)) else { return ([], {}) }
-            let (rows, effect) = advance(&next, subject, to: [peer])
-            return (
-                rows,
-                {
-                    effect()
-                    action()
-                }
-            )
+            guard next.doubt(key, along: steps(subject)) else { return Commit([]) {} }
+            let answer = advance(&next, subject, to: [peer])
+            return Commit(answer.changes) {
+                answer.effect()
+                action()
+            }
         }
     }
 
     /// Runs the action once what was asked before is decided. Only then it is known whether a configuration would
     /// overtake steps: a refused chain may have started again.
-    func whenDecided(_ action: @escaping () -> Void) { change { _ in ([], action) } }
+    func whenDecided(_ action: @escaping () -> Void) { change { _ in Commit([], then: action) } }
 
     /// A chain has grown: returns once what follows from that is durable, or false if it could not be stored.
     func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async -> Bool {
@@ -86,7 +83,7 @@ final class KeyChainForwarder {
     private func advance(
         _ next: inout KeyChainDeliveries, _ subject: KeySubject, to peers: [ConfigurationPeer],
         because occasion: KeyChainDeliveries.Occasion = .changed
-    ) -> (changes: [RowChange], effect: () -> Void) {
+    ) -> Commit<Void> {
         let chain = steps(subject)
         var rows: [RowChange] = []
         var transitions: [(ConfigurationPeer, KeyChainDeliveries.Transition)] = []
@@ -106,18 +103,15 @@ final class KeyChainForwarder {
             transitions.append((peer, transition))
             if next[key] != before { rows.append(next.stored(key)) }
         }
-        return (
-            rows,
-            { [self] in
-                for (peer, app, item) in former { context.takeBack(item, of: app, from: peer.pairing) }
-                for (peer, transition) in transitions {
-                    for id in transition.cancelled { context.takeBack(id, of: subject.application, from: peer.pairing) }
-                    for item in transition.items { submit(item) }
-                }
-                moved(subject, at: peers)
-                if !rows.isEmpty { changed() }
+        return Commit(rows) { [self] in
+            for (peer, app, item) in former { context.takeBack(item, of: app, from: peer.pairing) }
+            for (peer, transition) in transitions {
+                for id in transition.cancelled { context.takeBack(id, of: subject.application, from: peer.pairing) }
+                for item in transition.items { submit(item) }
             }
-        )
+            moved(subject, at: peers)
+            if !rows.isEmpty { changed() }
+        }
     }
 
     private func submit(_ item: KeyChainDeliveries.Item) {
@@ -182,26 +176,23 @@ final class KeyChainForwarder {
     /// A report has arrived from a secondary; returns whether it is durable or dropped, or nil if it is about no step.
     func received(_ report: [UInt8], from peer: ConfigurationPeer) async -> Bool? {
         guard awaits(report), let (device, key) = peer.reporter else { return nil }
-        let isDurable = try? await committed.commit { [self] next in
+        let isDurable: Bool? = try? await committed.commit { [self] next in
             do throws(ReportFailure) {
                 let reported = try next.report(
                     report, through: peer.pairing, in: peer.epoch, device: device, key: key,
                     under: { [context] in context.trust(of: $0, at: peer) })
                 let items = next.goOn(reported, along: steps(reported.subject), newIdentifier: { .random() })
                 let rows = [next.stored(reported)] + next.storedCounter(of: peer.pairing)
-                return (
-                    rows,
-                    { [self] in
-                        log(reported, peer)
-                        for item in items { submit(item) }
-                        moved(reported.subject, at: [peer])
-                        changed()
-                        return true
-                    }
-                )
+                return Commit(rows) { [self] in
+                    log(reported, peer)
+                    for item in items { submit(item) }
+                    moved(reported.subject, at: [peer])
+                    changed()
+                    return true
+                }
             } catch {
                 context.log(error, from: peer)
-                return ([], { true })
+                return Commit([]) { true }
             }
         }
         return isDurable ?? false
@@ -219,14 +210,14 @@ final class KeyChainForwarder {
     func unpaired(_ pairing: UniqueIdentifier) {
         change(room: .reserve) { next in
             _ = next.unpaired(pairing)
-            return ([.deleteAll(.prefix(pairing.bytes, in: .keyChainProgress))], {})
+            return Commit([.deleteAll(.prefix(pairing.bytes, in: .keyChainProgress))]) {}
         }
     }
 
     /// - Parameter pairings: the secondaries that lack something if the change cannot be stored.
     private func change(
         for pairings: [UniqueIdentifier] = [], room: CommitRoom = .ordinary,
-        _ transition: @escaping (inout KeyChainDeliveries) -> (changes: [RowChange], effect: () -> Void)
+        _ transition: @escaping (inout KeyChainDeliveries) -> Commit<Void>
     ) {
         committed.perform(
             room: room, transition,

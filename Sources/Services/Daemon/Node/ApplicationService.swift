@@ -62,7 +62,7 @@ final class ApplicationService {
 
     /// Goes on with what an earlier run has left; once, before the first registration.
     func start() {
-        installed.perform(room: .reserve, { ($0.writeSides(), {}) }, failure: { [log] in log(.notStored($0)) })
+        installed.perform(room: .reserve, { Commit($0.writeSides()) {} }, failure: { [log] in log(.notStored($0)) })
         for (app, remainder) in installed.state.leaving {
             guard local.registrations.beginChange(of: app) else { continue }
             scheduler.start { [self] in
@@ -146,17 +146,14 @@ final class ApplicationService {
         do throws(StoreError) {
             hasChanged = try await installed.commit { [self] next in
                 let changes = next.assign(app, to: user, on: role)
-                guard let ownership = next[app]?.ownership, !changes.isEmpty else { return (changes, { false }) }
-                return (
-                    changes,
-                    { [self] in
-                        local.assign(app, to: ownership)
-                        // It is in the former user's directory.
-                        if former?.user != user { local.relay.describe(app, schema: nil, role: local.side(of: app)) }
-                        delivery.reassign(app)
-                        return true
-                    }
-                )
+                guard let ownership = next[app]?.ownership, !changes.isEmpty else { return Commit(changes) { false } }
+                return Commit(changes) { [self] in
+                    local.assign(app, to: ownership)
+                    // It is in the former user's directory.
+                    if former?.user != user { local.relay.describe(app, schema: nil, role: local.side(of: app)) }
+                    delivery.reassign(app)
+                    return true
+                }
             }
         } catch {
             local.registrations.endChange(of: app)
@@ -177,17 +174,14 @@ final class ApplicationService {
     func clearIdentifier(of app: ApplicationIdentifier) async throws(StoreError) -> CustomIdentifier? {
         try await installed.commit { [self] next in
             let identifier = next[app]?.identifier
-            return (
-                next.clearIdentifier(of: app),
-                { [self] in
-                    guard let identifier else { return nil }
-                    let role = local.side(of: app)
-                    local.relay.clearIdentifier(of: app, role: role)
-                    let isConnected = local.connected(app) != nil
-                    configuration.targetChanged(of: app, as: role, isConnected: isConnected)
-                    return identifier
-                }
-            )
+            return Commit(next.clearIdentifier(of: app)) { [self] in
+                guard let identifier else { return nil }
+                let role = local.side(of: app)
+                local.relay.clearIdentifier(of: app, role: role)
+                let isConnected = local.connected(app) != nil
+                configuration.targetChanged(of: app, as: role, isConnected: isConnected)
+                return identifier
+            }
         }
     }
 
@@ -222,6 +216,7 @@ final class ApplicationService {
     }
 
     private func forget(_ app: ApplicationIdentifier) async -> Bool {
-        await installed.isStored(room: .reserve, { next in (next.left(app), {}) }, failure: { log(.notStored($0)) })
+        await installed.isStored(
+            room: .reserve, { next in Commit(next.left(app)) {} }, failure: { log(.notStored($0)) })
     }
 }

@@ -42,7 +42,7 @@ final class Counterparts {
     /// Forgets a pairing.
     func remove(_ pairing: UniqueIdentifier) {
         pending[pairing] = nil
-        stored.perform(room: .reserve, { ($0.remove(pairing), {}) }, failure: { [self] in failed($0) })
+        stored.perform(room: .reserve, { Commit($0.remove(pairing)) {} }, failure: { [self] in failed($0) })
     }
 
     /// Forgets all pairings but these: a crash may have come between a pairing's end and this.
@@ -66,13 +66,10 @@ final class Counterparts {
                     }
                 }
                 let storing = pending
-                return (
-                    changes,
-                    { [self, changes] in
-                        noteStored(storing)
-                        if !changes.isEmpty { whenStored() }
-                    }
-                )
+                return Commit(changes) { [self, changes] in
+                    noteStored(storing)
+                    if !changes.isEmpty { whenStored() }
+                }
             },
             failure: { [self] error in
                 failed(error)

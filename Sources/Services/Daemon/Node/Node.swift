@@ -182,7 +182,7 @@ package final class Node {
                 { next in
                     let changes = transition(&next)
                     let open = next[app]?.schema?.open
-                    return (changes, { relay.describe(app, schema: open, role: local.side(of: app)) })
+                    return Commit(changes) { relay.describe(app, schema: open, role: local.side(of: app)) }
                 }, failure: { log(.notStored($0)) })
         }
         var paces = LogPaces.ofLinks
@@ -441,7 +441,8 @@ package final class Node {
     // MARK: host apps
 
     private func store(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) async -> Bool {
-        await installed.isStored({ next in (next.install(app, as: ownership), {}) }, failure: { log(.notStored($0)) })
+        await installed.isStored(
+            { next in Commit(next.install(app, as: ownership)) {} }, failure: { log(.notStored($0)) })
     }
 
     private func connected(_ application: ConnectedApplication) async {
@@ -460,16 +461,13 @@ package final class Node {
             try await installed.commit { [self] next in
                 let registered = next.registered(app)
                 let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
-                return (
-                    registered + changes,
-                    { [self] in
-                        // Another name for this device is another target of its own app, which hears of it.
-                        guard !changes.isEmpty, application.role == .primary else { return }
-                        relay.refresh(app, role: .primary)
-                        let isConnected = isRetry && local.connected(app) == application
-                        configuration.targetChanged(of: app, as: .primary, isConnected: isConnected)
-                    }
-                )
+                return Commit(registered + changes) { [self] in
+                    // Another name for this device is another target of its own app, which hears of it.
+                    guard !changes.isEmpty, application.role == .primary else { return }
+                    relay.refresh(app, role: .primary)
+                    let isConnected = isRetry && local.connected(app) == application
+                    configuration.targetChanged(of: app, as: .primary, isConnected: isConnected)
+                }
             }
         } catch {
             log(.notStored(error))

@@ -160,8 +160,7 @@ final class PairingService {
     /// Runs a transition after those before it. Its effect runs as soon as its rows are durable and before any other
     /// transition; the result of the effect comes back in a later turn, when the registry may have changed again.
     private func commit<Outcome: Sendable>(
-        room: CommitRoom = .ordinary,
-        _ transition: @escaping (inout PairingRegistry) -> (changes: [RowChange], effect: () -> Outcome)
+        room: CommitRoom = .ordinary, _ transition: @escaping (inout PairingRegistry) -> Commit<Outcome>
     ) async throws(StoreError) -> Outcome {
         do throws(StoreError) { return try await registry.commit(room: room, transition) } catch {
             log(.notStored(error))
@@ -201,34 +200,28 @@ final class PairingService {
                 switch next.hello(hello, now: now) {
                 case .refused(let name, let event):
                     next = before
-                    return ([], { [self] in logged(event, .refused(name)) })
+                    return Commit([]) { [self] in logged(event, .refused(name)) }
                 case .restored(let record, let changes, let event):
-                    return (
-                        changes.map(\.rowChange),
-                        { [self] in
-                            write(event)
-                            node?.follow(.newEpoch(record))
-                            return .refused(.epoch)
-                        }
-                    )
+                    return Commit(changes.map(\.rowChange)) { [self] in
+                        write(event)
+                        node?.follow(.newEpoch(record))
+                        return .refused(.epoch)
+                    }
                 case .accepted(let record, let changes, let superseded, let isNewEpoch, let event):
                     let after = next
                     let old = superseded.compactMap { before[$0] }.map { record in
                         (record, targets(endingWith: record, in: before, next: after))
                     }
                     let rows = changes.map(\.rowChange) + superseded.flatMap { DurableDelivery.removal(of: $0) }
-                    return (
-                        rows,
-                        { [self] in
-                            for (record, targets) in old { forget(record, targets: targets) }
-                            if let event { write(event) }
-                            announce(record)
-                            // A ready link of before has the old epoch.
-                            if isNewEpoch { node?.follow(.newEpoch(record)) }
-                            choose()
-                            return .accepted(record)
-                        }
-                    )
+                    return Commit(rows) { [self] in
+                        for (record, targets) in old { forget(record, targets: targets) }
+                        if let event { write(event) }
+                        announce(record)
+                        // A ready link of before has the old epoch.
+                        if isNewEpoch { node?.follow(.newEpoch(record)) }
+                        choose()
+                        return .accepted(record)
+                    }
                 }
             }
         } catch {
@@ -245,15 +238,12 @@ final class PairingService {
                 switch next.join(join, own: own, at: circumstances) {
                 case .joined(let answer, let changes, let event):
                     let record = next[answer.pairing]
-                    return (
-                        changes.map(\.rowChange),
-                        { [self] in
-                            if let record { announce(record) }
-                            return logged(event, answer)
-                        }
-                    )
+                    return Commit(changes.map(\.rowChange)) { [self] in
+                        if let record { announce(record) }
+                        return logged(event, answer)
+                    }
                 case .refused(let changes, let event):
-                    return (changes.map(\.rowChange), { [self] in logged(event, nil) })
+                    return Commit(changes.map(\.rowChange)) { [self] in logged(event, nil) }
                 }
             }
         } catch {
@@ -291,22 +281,19 @@ final class PairingService {
         do throws(StoreError) {
             outcome = try await commit { [self] next in
                 guard !byTrust || next.isTrusted(record.peer, as: .primary) else {
-                    return ([], { .failure(.notTrusted) })
+                    return Commit([]) { .failure(.notTrusted) }
                 }
                 let lost = next.replaced(by: record).reduce(PairingContents()) { $0 + contents(of: $1, [:]) }
-                guard mayReplace || lost.isEmpty else { return ([], { .failure(.wouldReplace(lost)) }) }
+                guard mayReplace || lost.isEmpty else { return Commit([]) { .failure(.wouldReplace(lost)) } }
                 do throws(JoinAnswerError) {
                     let changes = try next.joined(record)
                     let stored = next[record.pairing] ?? record
-                    return (
-                        changes.map(\.rowChange),
-                        { [self] in
-                            announce(stored)
-                            return .success(())
-                        }
-                    )
+                    return Commit(changes.map(\.rowChange)) { [self] in
+                        announce(stored)
+                        return .success(())
+                    }
                 } catch {
-                    return ([], { .failure(.answer(error)) })
+                    return Commit([]) { .failure(.answer(error)) }
                 }
             }
         } catch { throw .notStored(error.description) }
@@ -355,14 +342,11 @@ final class PairingService {
             ? nil
             : try? await commit { [self] next in
                 let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
-                return (
-                    changes.map(\.rowChange),
-                    { [self] in
-                        let line = event.flatMap { alarmPaces.admit($0.logEvent, of: pairing, at: scheduler.now) }
-                        if let line { log(line) }
-                        if !changes.isEmpty { node?.follow(.retargeted(app)) }
-                    }
-                )
+                return Commit(changes.map(\.rowChange)) { [self] in
+                    let line = event.flatMap { alarmPaces.admit($0.logEvent, of: pairing, at: scheduler.now) }
+                    if let line { log(line) }
+                    if !changes.isEmpty { node?.follow(.retargeted(app)) }
+                }
             }
         guard isStored == nil else { return }
         // The device announces it once.
@@ -375,14 +359,11 @@ final class PairingService {
         _ = try? await commit { [self] next in
             let changes = next.beginEpoch(pairing).map(\.rowChange)
             let record = next[pairing]
-            return (
-                changes,
-                { [self] () -> Void in
-                    guard let record else { return }
-                    write(.storeRestored(pairing))
-                    node?.follow(.newEpoch(record))
-                }
-            )
+            return Commit(changes) { [self] () -> Void in
+                guard let record else { return }
+                write(.storeRestored(pairing))
+                node?.follow(.newEpoch(record))
+            }
         }
     }
 
@@ -394,7 +375,7 @@ final class PairingService {
             let changes = next.expire(now: now)
             let gone = before.filter { next[$0.pairing] == nil }
             let rows = changes.map(\.rowChange) + gone.flatMap { DurableDelivery.removal(of: $0.pairing) }
-            return (rows, { [self] in for record in gone { forget(record, targets: [:]) } })
+            return Commit(rows) { [self] in for record in gone { forget(record, targets: [:]) } }
         }
     }
 
@@ -408,7 +389,7 @@ final class PairingService {
                 to: own, at: address.description, token: token,
                 secret: SecretBytes(randomCount: JoinTokenIdentifier.byteCount), life: life, now: scheduler.wallNow)
         else { return nil }
-        try await commit { next in (next.issue(link).map(\.rowChange), {}) }
+        try await commit { next in Commit(next.issue(link).map(\.rowChange)) {} }
         return link
     }
 
@@ -420,8 +401,8 @@ final class PairingService {
         _ change: @escaping (inout PairingRegistry) -> [PairingChange]?
     ) async throws(StoreError) -> Bool {
         try await commit { next in
-            guard let changes = change(&next) else { return ([], { false }) }
-            return (changes.map(\.rowChange), { true })
+            guard let changes = change(&next) else { return Commit([]) { false } }
+            return Commit(changes.map(\.rowChange)) { true }
         }
     }
 
@@ -432,7 +413,7 @@ final class PairingService {
 
     /// Trusts a device by its fingerprint.
     func trust(_ device: TrustedDevice) async throws(StoreError) {
-        try await commit { next in (next.trust(device).map(\.rowChange), {}) }
+        try await commit { next in Commit(next.trust(device).map(\.rowChange)) {} }
     }
 
     /// Trusts a device by its fingerprint no longer; returns whether it was trusted.
@@ -456,47 +437,40 @@ final class PairingService {
         try await commit(room: .reserve) { [self] next in
             let targets = targets(endingWith: record, in: next)
             let rows = next.unpair(record.pairing).map(\.rowChange) + DurableDelivery.removal(of: record.pairing)
-            return (
-                rows,
-                { [self] in
-                    let ended = contents(of: record, targets)
-                    forget(record, targets: targets)
-                    return ended
-                }
-            )
+            return Commit(rows) { [self] in
+                let ended = contents(of: record, targets)
+                forget(record, targets: targets)
+                return ended
+            }
         }
     }
 
     /// Changes the address at which this secondary dials its primary; returns whether there is such a pairing.
     func setAddress(_ address: SocketAddress, of record: PairingRecord) async throws(StoreError) -> Bool {
         try await commit { [self] next in
-            guard let changes = next.setAddress(address.description, of: record.pairing) else { return ([], { false }) }
+            guard let changes = next.setAddress(address.description, of: record.pairing) else {
+                return Commit([]) { false }
+            }
             let stored = next[record.pairing] ?? record
-            return (
-                changes.map(\.rowChange),
-                { [self] in
-                    announce(stored)
-                    return true
-                }
-            )
+            return Commit(changes.map(\.rowChange)) { [self] in
+                announce(stored)
+                return true
+            }
         }
     }
 
     /// Chooses a pairing for its role; returns whether it was another one before, or nil for a pending one.
     func select(_ record: PairingRecord) async throws(StoreError) -> Bool? {
         try await commit { [self] next in
-            guard let changes = next.select(record.pairing) else { return ([], { nil }) }
-            return (
-                changes.map(\.rowChange),
-                { [self] in
-                    choose()
-                    guard !changes.isEmpty else { return false }
-                    log(
-                        LogEvent(
-                            .info, "switched", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
-                    return true
-                }
-            )
+            guard let changes = next.select(record.pairing) else { return Commit([]) { nil } }
+            return Commit(changes.map(\.rowChange)) { [self] in
+                choose()
+                guard !changes.isEmpty else { return false }
+                log(
+                    LogEvent(
+                        .info, "switched", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
+                return true
+            }
         }
     }
 
@@ -507,15 +481,12 @@ final class PairingService {
         try await commit { [self] next in
             let waiting = next.claim(of: app, in: pairing)?.offered
             guard waiting == offer, let (_, changes) = next.acceptIdentifier(of: app, pairing: pairing) else {
-                return ([], { false })
+                return Commit([]) { false }
             }
-            return (
-                changes.map(\.rowChange),
-                { [self] in
-                    node?.follow(.retargeted(app))
-                    return true
-                }
-            )
+            return Commit(changes.map(\.rowChange)) { [self] in
+                node?.follow(.retargeted(app))
+                return true
+            }
         }
     }
 
@@ -531,11 +502,11 @@ final class PairingService {
         try await commit { next in
             do throws(VersionNeverSeen) {
                 guard let changes = try next.allowVersion(version, for: pairing) else {
-                    return ([], { .unknownPairing })
+                    return Commit([]) { .unknownPairing }
                 }
-                return (changes.map(\.rowChange), { .allowed })
+                return Commit(changes.map(\.rowChange)) { .allowed }
             } catch {
-                return ([], { .neverSeen(error) })
+                return Commit([]) { .neverSeen(error) }
             }
         }
     }
