@@ -38,6 +38,9 @@ final class Browser {
     var links: [PropertyListDictionary] = []
     var listening: [PropertyListValue] = ["127.0.0.1:4747"]
     var role = "primary"
+    /// The daemon's answer to `settings-set`, and its rows about pairings.
+    var stored: PropertyListDictionary = [:]
+    var pairings: [PropertyListDictionary] = [["name": .string(markup)]]
     /// The daemon's refusal of every change.
     var refusal: ControlError?
     /// The commands that the daemon got, and the index of the first one for the last form.
@@ -176,7 +179,7 @@ final class Browser {
             return .success(["settings": .array(values), "ordinal": 1])
         case .settingsPage: return running
         case .settingsPress: return pressed
-        case .settingsSet, .settingsReset: return refusal.map { .failure($0) } ?? .success([:])
+        case .settingsSet, .settingsReset: return refusal.map { .failure($0) } ?? .success(stored)
         case .pair:
             links.append(["token": .data(Self.token), "left": 899_000, "attempts": 5])
             return refusal.map { .failure($0) }
@@ -185,7 +188,7 @@ final class Browser {
         case .status:
             return .success([
                 "device": .data([UInt8](repeating: 7, count: 16)), "name": .string(Self.markup), "role": .string(role),
-                "pairings": [["name": .string(Self.markup)]],
+                "pairings": .array(pairings.map { .dictionary($0) }),
                 "links": .array(links.map { .dictionary($0) }), "listening": .array(listening), "local": "/a/b.sock",
                 "applications": [.dictionary(application)],
                 "configurations": .array(configurations.map { .dictionary($0) }),

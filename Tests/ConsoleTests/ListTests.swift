@@ -106,7 +106,7 @@ import Testing
         for text in [
             "name=\"v.user\" value=\"me\"", "type=\"password\"", "min=\"1\" max=\"9\" step=\"1\"", ">Done</button>",
             "<a href=\"\(Self.page)#r-1\">Cancel</a>", "Pages and lists within an item are not supported.",
-            "<legend><bdi>Login</bdi></legend>",
+            "<legend><h2><bdi>Login</bdi></h2></legend>",
         ] { #expect(page.contains(text), "\(text)") }
         #expect(!page.contains("/pages/More") && !page.contains("class=\"layer"))
         let edit = "b.user=me&v.user=you&b.pin=&v.pin=4711&b.port=1&v.port=9&b.tls=off&v.tls=off&v.tls=on"
@@ -235,6 +235,8 @@ import Testing
         for fields in ["item=\(digest)&b.value=b&v.value=x", "b.value=a&v.value=x", "item=&b.value=a&v.value=x"] {
             let gone = browser.post(Self.draft("tags", 1), fields)
             #expect(gone?.status == 409 && gone?.text.contains("Nothing was changed.") == true, "\(fields)")
+            #expect(gone?.text.contains("action=\"\(Self.draft("tags"))\"") == true, "it can be added as a new item")
+            #expect(gone?.text.contains("name=\"v.value\" value=\"x\"") == true, "what was typed is kept")
             #expect(browser.changed == nil, "\(fields)")
         }
     }
@@ -328,7 +330,7 @@ import Testing
     @Test("CON-18: a page below others leads back to each of them")
     func way() throws {
         let page = try #require(browser().get(Browser.page + "/pages/More")?.text)
-        let first = "<li><a href=\"\(Browser.page)\">First page</a></li>"
+        let first = "<li><a href=\"\(Browser.page)\"><bdi>Root!</bdi></a></li>"
         #expect(page.contains(first + "<li><a href=\"\(Self.page)\"><bdi>Lists!</bdi></a></li></ol>"))
     }
 }

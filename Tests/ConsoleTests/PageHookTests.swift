@@ -110,7 +110,7 @@ import Testing
         #expect(answer.status == 422 && answer.text.contains("Nothing was changed."))
         for text in [
             "<div class=\"row wrong shake\" id=\"r-0\" data-typed=\"yes\">", "name=\"v.name\" value=\"you\"",
-            "<a href=\"#r-0\"><bdi>Not &lt;you&gt;.</bdi></a>", "name=\"v.at\" value=\"09:00\"",
+            "<a href=\"#f-0\"><bdi>Name</bdi>: <bdi>Not &lt;you&gt;.</bdi></a>", "name=\"v.at\" value=\"09:00\"",
             "<bdi>Too early.</bdi>", "<bdi>Too short.</bdi>", "name=\"b.name\" value=\"me\"",
         ] { #expect(answer.text.contains(text), "\(text)") }
         #expect(!answer.text.contains("4711"))

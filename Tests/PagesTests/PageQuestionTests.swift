@@ -281,7 +281,7 @@ import Testing
         let input = PageInput(["wake": "08:00", "sleep": "09:00", "at": "09:00"], of: shown, schema)
         #expect(input.values == ["wake": .date(try Self.hour(8)), "sleep": .date(nine)] && input.errors.isEmpty)
         #expect(PageInput(["wake": "07:00", "sleep": ""], of: shown, schema).values == [:])
-        #expect(PageInput(["wake": "later"], of: shown, schema).errors["wake"]?.contains("date") == true)
+        #expect(PageInput(["wake": "later"], of: shown, schema).errors["wake"]?.contains("time") == true)
         let without = try view(["at": .init(date: seven, shown: "seven")])
         #expect(without.rows.map(\.isEditable) == [false, false, true] && without.rows[2].shown == "09:00")
     }

@@ -75,7 +75,7 @@ import Testing
     private static func textBytes(_ view: PageView) -> Int {
         view.groups.reduce(0) { bytes, group in
             group.rows.reduce(bytes + (group.footer?.utf8.count ?? 0)) { bytes, row in
-                let texts = [row.title, row.subtitle, row.summary, row.input, row.shown, row.shownDefault]
+                let texts: [String?] = [row.title, row.subtitle, row.summary, row.input, row.shown, row.shownDefault]
                 let items = row.list?.items.map(\.title) ?? []
                 return (texts + items).reduce(bytes) { $0 + ($1?.utf8.count ?? 0) }
             }
@@ -269,7 +269,7 @@ import Testing
             #expect(!"\(try view([hidden], PageRequest(values: values)))".contains("isSecret: false"))
             #expect(try view([hidden], PageRequest(values: values)).rows[0].title != "1234")
         }
-        #expect(shown.rows[1].error == "v: 2 is over the maximum 1" && shown.rows[1].shown == "2")
+        #expect(shown.rows[1].error == "2 is over the maximum 1" && shown.rows[1].shown == "2")
         #expect(shown.rows[1].shownDefault == "0.5" && shown.rows[1].layer == "user")
         let rows: [PropertyListDictionary] = [
             ["key": "a", "value": 1, "layer": "user", "edited": true], ["key": "a", "value": 2],

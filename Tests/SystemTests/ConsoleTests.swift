@@ -107,7 +107,7 @@ import Testing
         let paged = try await devices.startSample(named: "paged", "--pages", bundle)
         try console.enter()
         let german = { (path: String) in try console.send("GET \(path)", ["Accept-Language: de-DE,en;q=0.5"]).body }
-        #expect(try await holds(within: .seconds(20)) { try german(Self.page).contains("<legend><bdi>Ton</bdi>") })
+        #expect(try await holds(within: .seconds(20)) { try german(Self.page).contains("<legend><h2><bdi>Ton</bdi>") })
         let page = try german(Self.page)
         #expect(
             page.contains("All in percent") && page.contains("<bdi>Write lines</bdi>") && !page.contains("/pages/Light")

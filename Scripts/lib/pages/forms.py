@@ -45,7 +45,8 @@ form.requestSubmit();
 # The stops of Tab up to a control, as far as the page says: a date has more of them.
 STOPS = """
 const stops = [...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, summary, [tabindex]")]
-  .filter((it) => !it.disabled && it.checkVisibility() && (it.type !== "radio" || it.checked || it.matches(arguments[0])));
+  .filter((it) => !it.disabled && it.checkVisibility() && (it.type !== "radio" || it.checked || it.matches(arguments[0])))
+  .filter((it) => it.tabIndex >= 0 || it === document.activeElement);
 const active = document.activeElement;
 return Math.max(0, stops.findIndex((it) => it.matches(arguments[0])) - stops.indexOf(active));
 """

@@ -33,7 +33,8 @@ struct AppFacts {
             lines.append(.tag("p", .init("class", "mistake"), text: text))
         }
         for configuration in configurations { lines.append(line(configuration)) }
-        return .tag("section", .init("aria-label", "App"), of: lines)
+        // Without a name it is no region, which would have nothing to go to.
+        return .tag("section", .init("id", "app"), .optional("aria-label", lines.isEmpty ? nil : "App"), of: lines)
     }
 
     private func line(_ configuration: Fact) -> Markup {

@@ -1,6 +1,7 @@
 // Settings of an app as the daemon answers for them: its pages, its schema, and the values in force. The schema alone
 // judges what a browser sends, by way of the pages' input.
 
+import TandemBase
 import TandemOperations
 import TandemPages
 import TandemPropertyList
@@ -13,13 +14,24 @@ struct AppSettings {
     let schema: SettingsSchema
     /// The running app, as far as the daemon could ask it.
     let running: RunningState
+    /// The app besides its settings; nil for one of another device, and if the daemon has not told it.
+    let facts: AppFacts?
+    /// The name of the app's device; nil if the daemon has not told it.
+    private let device: String?
     private let tree: PageTree
     private var values: [String: PageValue]
 
-    /// Reads the answers to `settings-schema`, `settings-get` and `settings-page`.
+    /// Reads the answers to `settings-schema`, `settings-get`, `settings-page` and `status`.
     init(_ instance: AppInstance, _ replies: [ConsoleReply]) throws(ControlError) {
         let (schema, state) = (try replies[0].get(), try replies[1].get())
         (self.instance, running) = (instance, RunningState(replies[2]))
+        let status = (try? replies[3].get()).map { Fact($0) }
+        facts = instance.secondary == nil ? status.map { AppFacts(instance.app, $0) } : nil
+        let pairing = instance.secondary.flatMap { secondary in
+            status?.list("pairings").first { $0.body["pairing"]?.identifierValue == secondary }
+        }
+        let name = (instance.secondary == nil ? status : pairing)?.text("name") ?? ""
+        device = name.isEmpty ? nil : name
         do throws(SchemaError) {
             let document = try SchemaDocument(reading: schema["schema"]?.dataValue ?? [])
             (self.schema, tree) = (document.schema, PageTree(document))
@@ -36,6 +48,12 @@ struct AppSettings {
             settings.values[refusal.key] = PageValue(value: value, layer: "user")
         }
         return settings
+    }
+
+    /// The app's name in the reader's language.
+    func name(_ languages: [String]) -> AppName {
+        let title = tree[PageTree.root].flatMap { tree.title(of: $0, languages) } ?? ""
+        return AppName(app: instance.app, title: title.isEmpty ? nil : title, device: device)
     }
 
     /// The person at the console, as the app's device sees them.

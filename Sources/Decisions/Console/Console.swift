@@ -125,20 +125,17 @@ package struct Console: ~Copyable {
             }
         case .pair: return pairing(cookie).show()
         case .settings(let instance, let page):
-            return .ask(Self.questions(instance) + [ConsoleQuestion(.status)]) { replies in
+            return .ask(Self.questions(instance)) { replies in
                 Self.settings(instance, page, request.languages, replies, cookie) { settings, view in
                     let page = SettingsPage(
                         settings: settings, view: view, languages: request.languages, cookie: cookie,
-                        facts: Self.facts(instance, replies[3]),
                         outcome: request.query.flatMap {
-                            PressOutcome($0, for: instance.route(view.name), cookie: cookie)
+                            FormOutcome($0, for: instance.route(view.name), cookie: cookie)
                         })
                     let sought = request.sought
                     return .answer(
-                        Self.page(
-                            200, instance, cookie,
-                            sought.isEmpty
-                                ? page.content : page.results(settings.search(sought, request.languages))))
+                        sought.isEmpty
+                            ? page.answer : page.results(for: sought, settings.search(sought, request.languages)))
                 }
             }
         case .item(let instance, let list, let number):
@@ -195,13 +192,8 @@ package struct Console: ~Copyable {
     private static func questions(_ instance: AppInstance) -> [ConsoleQuestion] {
         [
             ConsoleQuestion(.settingsSchema, body(instance)), state(of: instance),
-            ConsoleQuestion(.settingsPage, body(instance)),
+            ConsoleQuestion(.settingsPage, body(instance)), ConsoleQuestion(.status),
         ]
-    }
-
-    /// The facts of an app of the daemon's own device, by the answer to `status`.
-    private static func facts(_ instance: AppInstance, _ status: ConsoleReply) -> AppFacts? {
-        instance.secondary == nil ? (try? status.get()).map { AppFacts(instance.app, Fact($0)) } : nil
     }
 
     /// The request for an app's values.
@@ -239,48 +231,80 @@ package struct Console: ~Copyable {
         } catch { return .answer(failure(error, cookie)) }
     }
 
-    /// The step of a form of settings: a reset, or values that are judged as a whole.
+    /// The step of a form of settings: a change of a list, a press, a reset, or values that are judged as a whole.
     private static func change(
         _ settings: AppSettings, _ view: PageView, _ form: SettingsInput, _ languages: [String], _ cookie: String
     ) -> ConsoleStep {
         let route = settings.instance.route(view.name)
-        var body = body(settings.instance)
-        var command = ControlName.settingsReset
-        var input: PageInput?
-        let refuse = { (input: PageInput?, text: String?) -> ConsoleStep in
-            let view = input.flatMap { settings.view(view.name, languages, errors: $0.errors) } ?? view
+        let refuse = { (input: PageInput?, refusal: FormRefusal) -> ConsoleStep in
+            let view = input.flatMap { settings.view(view.name, languages, errors: $0.texts) } ?? view
             let shown = SettingsPage(
-                settings: settings, view: view, languages: languages, cookie: cookie, refused: input, refusal: text)
-            return .answer(page(422, settings.instance, cookie, shown.content))
+                settings: settings, view: view, languages: languages, cookie: cookie, refused: input, refusal: refusal)
+            return .answer(shown.answer)
         }
         if let change = form.itemChange {
             guard let list = settings.list(change.key, languages),
                 let items = change.done(in: list, cookie: cookie)
-            else { return refuse(nil, ItemChange.gone) }
-            return store(items, in: list, of: settings, cookie) { text, _ in refuse(nil, text) }
+            else { return refuse(nil, FormRefusal(422, ItemChange.gone)) }
+            return store(items, in: list, of: settings, cookie) { refuse(nil, $0) }
         }
         if let key = form.press {
             guard let row = view.rows.first(where: { $0.press == key }) else {
-                return refuse(nil, "The app does not take this press now.")
+                return refuse(nil, FormRefusal(422, "The app does not take this press now."))
             }
             return press(key, row.name, settings.instance, from: route, cookie)
         }
-        switch form.reset(on: view) {
-        case .all: break
-        case .keys([]): return .answer(.seeOther(route))
-        case .keys(let keys): body["keys"] = .array(keys.map { .string($0) })
-        case nil:
-            let typed = form.values(on: view, of: settings)
-            guard typed.errors.isEmpty else { return refuse(typed, nil) }
-            guard !typed.values.isEmpty || !typed.empty.isEmpty else { return .answer(.seeOther(route)) }
-            (input, command) = (typed, .settingsSet)
-            body["values"] = .dictionary(typed.values)
-            if !typed.empty.isEmpty { body["nothing"] = .array(typed.empty.map { .string($0) }) }
+        if let reset = form.reset(on: view) {
+            return take(back: reset, view, settings.instance, cookie) { refuse(nil, $0) }
         }
-        return send(ConsoleQuestion(command, body), from: route, cookie) { [input] text, refusals in
-            guard var input, !refusals.isEmpty else { return refuse(input, text) }
-            input.refuse(refusals, in: settings.replacing(refusals).view(view.name, languages) ?? view)
-            return refuse(input, nil)
+        let input = form.values(on: view, of: settings)
+        guard input.errors.isEmpty else { return refuse(input, FormRefusal()) }
+        return store(input, on: view, settings, cookie) { refusal in
+            guard !refusal.checks.isEmpty else { return refuse(input, refusal) }
+            var refused = input
+            refused.refuse(refusal.checks, in: settings.replacing(refusal.checks).view(view.name, languages) ?? view)
+            return refuse(refused, FormRefusal())
+        }
+    }
+
+    /// The step of values that the page's rules take.
+    private static func store(
+        _ input: PageInput, on view: PageView, _ settings: AppSettings, _ cookie: String,
+        refuse: @escaping (FormRefusal) -> ConsoleStep
+    ) -> ConsoleStep {
+        let route = settings.instance.route(view.name)
+        let keys = Set(input.values.keys).union(input.empty)
+        guard !keys.isEmpty else {
+            let same = FormOutcome("Nothing was changed: every value is the one that was there.")
+            return .answer(same.leading(to: route, cookie: cookie))
+        }
+        var body = body(settings.instance)
+        body["values"] = .dictionary(input.values)
+        if !input.empty.isEmpty { body["nothing"] = .array(input.empty.map { .string($0) }) }
+        return send(ConsoleQuestion(.settingsSet, body), refuse: refuse) { answer in
+            let saved = FormOutcome(saved: view.names(of: keys), answer, naming: view.name(of:))
+            return saved.leading(to: route, cookie: cookie)
+        }
+    }
+
+    /// The step of a reset.
+    private static func take(
+        back reset: SettingsInput.Reset, _ view: PageView, _ instance: AppInstance, _ cookie: String,
+        refuse: @escaping (FormRefusal) -> ConsoleStep
+    ) -> ConsoleStep {
+        let route = instance.route(view.name)
+        var body = body(instance)
+        let outcome: FormOutcome
+        switch reset {
+        case .all: outcome = FormOutcome("All edits of the app were reset.")
+        case .keys([]):
+            return .answer(FormOutcome("There was no edit to reset.").leading(to: route, cookie: cookie))
+        case .keys(let keys):
+            body["keys"] = .array(keys.map { .string($0) })
+            outcome = FormOutcome(EditReport.reset(view.names(of: Set(keys))))
+        }
+        return send(ConsoleQuestion(.settingsReset, body), refuse: refuse) { _ in
+            outcome.leading(to: route, cookie: cookie)
         }
     }
 
@@ -291,35 +315,34 @@ package struct Console: ~Copyable {
         var body = body(instance)
         body["key"] = .string(key)
         return .ask([ConsoleQuestion(.settingsPress, body)]) { replies in
-            let outcome = PressOutcome(replies[0], of: name)
-            return .answer(.seeOther(route, query: outcome.query(for: route, cookie: cookie)))
+            .answer(FormOutcome(replies[0], of: name).leading(to: route, cookie: cookie))
         }
     }
 
     /// The step of a list's new items.
     static func store(
         _ items: [PropertyListValue], in list: EditableList, of settings: AppSettings, _ cookie: String,
-        refuse: @escaping (String, [PageRefusal]) -> ConsoleStep
+        refuse: @escaping (FormRefusal) -> ConsoleStep
     ) -> ConsoleStep {
         var body = body(settings.instance)
         body["values"] = .dictionary([list.key: .array(items)])
         body["tags"] = .dictionary(list.tags)
-        return send(
-            ConsoleQuestion(.settingsSet, body), from: settings.instance.route(list.page.name), at: list.row.id, cookie,
-            refuse: refuse)
+        let (name, row) = (list.row.name, list.row.id)
+        let route = settings.instance.route(list.page.name)
+        return send(ConsoleQuestion(.settingsSet, body), refuse: refuse) { answer in
+            FormOutcome(saved: [name], answer) { _ in name }.leading(to: route, at: row, cookie: cookie)
+        }
     }
 
     /// The step of a change: the browser goes back to the page, or sees why the daemon has refused it.
     private static func send(
-        _ change: ConsoleQuestion, from route: ConsoleRoute, at fragment: String? = nil, _ cookie: String,
-        refuse: @escaping (String, [PageRefusal]) -> ConsoleStep
+        _ change: ConsoleQuestion, refuse: @escaping (FormRefusal) -> ConsoleStep,
+        taken: @escaping (PropertyListDictionary) -> WebAnswer
     ) -> ConsoleStep {
         .ask([change]) { replies in
             switch replies[0] {
-            case .success: .answer(.seeOther(route, fragment: fragment))
-            case .failure(.refused(_, let text)): refuse(text, [])
-            case .failure(.unfit(let text, let checks)): refuse(text, PageRefusal.all(in: checks))
-            case .failure(let error): .answer(failure(error, cookie))
+            case .success(let answer): .answer(taken(answer))
+            case .failure(let error): refuse(FormRefusal(error))
             }
         }
     }
@@ -330,19 +353,21 @@ package struct Console: ~Copyable {
         .methodRefused("this address takes no form\n", takes: "GET, HEAD")
     }
 
-    static func page(
-        _ status: Int, _ instance: AppInstance, _ cookie: String, _ content: [Markup]
-    ) -> WebAnswer {
-        WebAnswer(status, ConsoleFrame.page(instance.app.description, cookie: cookie, content))
+    static func page(_ status: Int, _ title: String, _ cookie: String, _ content: [Markup]) -> WebAnswer {
+        WebAnswer(status, ConsoleFrame.page(title, cookie: cookie, content))
     }
 
-    static func failure(_ status: Int, _ title: String, _ text: String, _ cookie: String) -> WebAnswer {
-        WebAnswer(status, ConsoleFrame.failure(title, text, cookie: cookie))
+    static func failure(
+        _ status: Int, _ title: String, _ text: String, _ cookie: String, _ ways: [Markup] = []
+    ) -> WebAnswer {
+        WebAnswer(status, ConsoleFrame.failure(title, text, cookie: cookie, ways))
     }
 
     /// A failure of the daemon: what it refuses is the browser's fault, and everything else is not.
     static func failure(_ error: ControlError, _ cookie: String) -> WebAnswer {
         switch error {
+        case .refused(let name, _) where ControlFailureName(rawValue: name) == .unreachable:
+            failure(503, "No answer", error.description, cookie)
         case .refused, .unfit: failure(404, "Refused", error.description, cookie)
         case .failed, .unusable: failure(502, "No answer", error.description, cookie)
         case .unanswered: failure(504, "No answer", error.description, cookie)

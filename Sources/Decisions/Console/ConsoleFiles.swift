@@ -45,6 +45,10 @@ package enum ConsoleFiles {
         .footer { font-size: .875rem; margin-block: .5rem 0; }
         fieldset + fieldset { margin-block-start: 1rem; }
         legend { font-weight: 600; }
+        legend h2 { font: inherit; margin: 0; }
+        html { scroll-padding-block-start: 4rem; }
+        #news[tabindex] { position: sticky; inset-block-start: 0; z-index: 1; background: var(--soft); padding: .5rem;
+          font-weight: 600; }
         .notes { grid-column: 1 / -1; font-size: .875rem; }
         .notes p { margin: 0; }
         .notes button { margin-block-start: .25rem; }

@@ -16,8 +16,8 @@ struct DraftRequest {
     /// The page of the draft as it begins.
     func show(_ replies: [ConsoleReply]) -> ConsoleStep {
         read(replies) { settings, list in
-            guard let draft = list.draft(at: item) else { return gone(404) }
-            return page(200, settings, list, draft, item)
+            guard let draft = list.draft(at: item) else { return gone(404, list) }
+            return page(settings, list, draft, item)
         }
     }
 
@@ -29,27 +29,27 @@ struct DraftRequest {
             var index: Int?
             if let item {
                 index = ItemDigest.find(digest ?? "", near: item, in: list, cookie: cookie)
-                if index == nil { return gone(409) }
+                if index == nil { return lost(settings, list, values) }
             }
-            guard let first = list.draft(at: index) else { return gone(409) }
+            guard let first = list.draft(at: index) else { return gone(409, list) }
             var draft = first
             var input = draft.take(values, shown: shown, of: settings.view(first, languages))
             guard item != nil || digest == ItemDigest.make(.array(list.items), of: list, cookie: cookie) else {
-                return page(409, settings, list, first, nil, refused: input, refusal: Self.changed)
+                return page(settings, list, first, nil, refused: input, FormRefusal(409, Self.changed))
             }
             guard input.errors.isEmpty, let items = list.done(draft) else {
                 input.add(draft.errors)
                 let text = input.errors.isEmpty ? EditableList.noItem : nil
-                return page(422, settings, list, first, index, refused: input, refusal: text)
+                return page(settings, list, first, index, refused: input, FormRefusal(422, text))
             }
-            return Console.store(items, in: list, of: settings, cookie) { [draft, input] text, refusals in
+            return Console.store(items, in: list, of: settings, cookie) { [draft, input] refusal in
                 var input = input
-                if let refusal = refusals.first(where: { $0.key == list.key }) {
-                    let corrected = draft.corrected(by: refusal, of: items, typed: Set(input.typed.keys))
+                if let check = refusal.checks.first(where: { $0.key == list.key }) {
+                    let corrected = draft.corrected(by: check, of: items, typed: Set(input.typed.keys))
                     input.refuse(corrected.fields, in: settings.view(corrected.draft, languages))
                 }
-                let isSaid = !input.errors.isEmpty
-                return page(422, settings, list, first, index, refused: input, refusal: isSaid ? nil : text)
+                let shown = input.errors.isEmpty ? refusal : FormRefusal()
+                return page(settings, list, first, index, refused: input, shown)
             }
         }
     }
@@ -67,23 +67,39 @@ struct DraftRequest {
     private static let changed =
         "The list was changed meanwhile, perhaps by this form: look at it first. Done adds the item now."
 
-    private func gone(_ status: Int) -> ConsoleStep {
-        .answer(
-            Console.failure(
-                status, "No such item",
-                "The list has no such item that can be edited, or it was changed meanwhile. Nothing was changed.",
-                cookie))
+    /// The draft of an item that was changed or is gone. The typed texts begin a new item where the list takes one: at
+    /// the old place they could replace what nobody has seen.
+    private func lost(_ settings: AppSettings, _ list: EditableList, _ values: [String: String]) -> ConsoleStep {
+        guard let first = list.draft(at: nil) else { return gone(409, list) }
+        var draft = first
+        let input = draft.take(values, of: settings.view(first, languages))
+        return page(settings, list, first, nil, refused: input, FormRefusal(409, Self.lost))
+    }
+
+    private static let lost =
+        "The item was changed or deleted meanwhile. Done adds what you typed as a new item; Cancel leads to the list."
+
+    private func gone(_ status: Int, _ list: EditableList? = nil) -> ConsoleStep {
+        let text = "The list has no such item that can be edited, or it was changed meanwhile. Nothing was changed."
+        let way = Markup.tag(
+            "p",
+            of: [
+                .tag(
+                    "a", .link("href", instance.route(list?.page.name ?? PageTree.root), fragment: list?.row.id),
+                    text: list == nil ? "To the app's first page" : "To the list")
+            ])
+        return .answer(Console.failure(status, "No such item", text, cookie, [way]))
     }
 
     private func page(
-        _ status: Int, _ settings: AppSettings, _ list: EditableList, _ draft: ListDraft, _ item: Int?,
-        refused: PageInput? = nil, refusal: String? = nil
+        _ settings: AppSettings, _ list: EditableList, _ draft: ListDraft, _ item: Int?, refused: PageInput? = nil,
+        _ refusal: FormRefusal? = nil
     ) -> ConsoleStep {
         let page = ItemPage(
-            list: list, view: settings.view(draft, languages, errors: refused?.errors ?? [:]), instance: instance,
-            index: item,
+            list: list, view: settings.view(draft, languages, errors: refused?.texts ?? [:]), instance: instance,
+            name: settings.name(languages), index: item,
             digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), of: list, cookie: cookie),
             cookie: cookie, refused: refused, refusal: refusal)
-        return .answer(Console.page(status, instance, cookie, page.content))
+        return .answer(page.answer)
     }
 }

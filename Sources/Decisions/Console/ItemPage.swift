@@ -8,22 +8,31 @@ struct ItemPage {
     let list: EditableList
     let view: PageView
     let instance: AppInstance
+    let name: AppName
     /// The item to change; nil for a new one.
     let index: Int?
     /// The digest of the item as it was shown, and for a new one of all items.
     let digest: String
     let cookie: String
-    /// The input of a form that was refused, and why, besides its fields.
+    /// The input of a form that was refused, and why.
     var refused: PageInput?
-    var refusal: String?
+    var refusal: FormRefusal?
 
-    /// The content of the page.
-    var content: [Markup] {
-        let route = ConsoleRoute.item(instance, list: list.key, index: index)
+    private var heading: String {
         let item = index.map { "item \($0 + 1)" } ?? "new item"
+        return name.heading("\(list.row.name), \(item)")
+    }
+
+    /// The page.
+    var answer: WebAnswer {
+        guard let refusal else { return Console.page(200, heading, cookie, content) }
+        return Console.page(refusal.status, "Not saved: \(heading)", cookie, content)
+    }
+
+    private var content: [Markup] {
+        let route = ConsoleRoute.item(instance, list: list.key, index: index)
         return [
-            .tag("h1", foreign: "\(list.row.name): \(item)"),
-            refused == nil && refusal == nil ? Markup([]) : .mistakes(refused, refusal, on: view),
+            .tag("h1", foreign: heading), refusal.map { Markup.mistakes(refused, $0, on: view) } ?? Markup([]),
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
                 .init("autocomplete", "off"),
@@ -42,10 +51,11 @@ struct ItemPage {
     }
 
     private func group(_ group: PageView.Group) -> Markup {
-        let indices = view.fieldIndices
+        let (indices, others) = (view.fieldIndices, view.otherRows)
         let rows = group.rows.map { row in
             SettingRow(
-                row: row, isEditable: indices.contains(row.index), typed: row.key.flatMap { refused?.typed[$0] },
+                row: row, isEditable: indices.contains(row.index), other: others[row.index],
+                typed: row.key.flatMap { refused?.typed[$0] },
                 instance: instance, images: view.images, form: .draft,
                 shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
         }

@@ -79,9 +79,10 @@ package enum ConsoleFrame {
     /// The rows for which an answer had no room.
     fileprivate static func leftOut(_ answer: Fact) -> [Markup] { answer.leftOut.map(Markup.alert) }
 
-    /// A page that says why there is no other.
-    package static func failure(_ title: String, _ text: String, cookie: String?) -> Markup {
-        page(title, cookie: cookie, [.tag("h1", text: title), .tag("p", .init("role", "alert"), foreign: text)])
+    /// A page that says why there is no other, with the ways from it.
+    package static func failure(_ title: String, _ text: String, cookie: String?, _ ways: [Markup] = []) -> Markup {
+        let content = [Markup.tag("h1", text: title), .tag("p", .init("role", "alert"), foreign: text)]
+        return page(title, cookie: cookie, content + ways)
     }
 }
 
@@ -182,7 +183,9 @@ package enum AppsPage {
         for pairing in status.list("pairings") where pairing.text("role") == "primary" {
             guard let id = pairing.body["pairing"]?.identifierValue else { continue }
             content.append(.tag("h2", foreign: "On \(pairing.text("name"))"))
-            content.append(.tag("p", foreign: "\(pairing.text("level")) \(pairing.text("reason"))"))
+            let reason = pairing.text("reason")
+            let state = [pairing.text("level"), reason == "none" ? "" : reason].filter { !$0.isEmpty }
+            content.append(.tag("p", foreign: state.joined(separator: ", ")))
             let counterparts = status.list("counterparts").filter { $0.body["pairing"] == pairing.body["pairing"] }
             let known = counterparts.map { app in
                 (

@@ -19,15 +19,6 @@ struct SettingControl {
 
     private func image(_ name: String?) -> [Markup] { name.flatMap { images[$0] }.map { [.image($0)] } ?? [] }
 
-    /// Whether the title is the label of one field.
-    var isLabelled: Bool {
-        switch row.kind {
-        case .toggle, .slider, .text, .secureText, .multilineText, .choice, .date: true
-        case .radio: row.isSecret
-        case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: false
-        }
-    }
-
     /// Whether the title is within the control.
     var hasOwnTitle: Bool {
         switch row.kind {
@@ -38,7 +29,7 @@ struct SettingControl {
     }
 
     var markup: Markup {
-        if row.isSecret, isLabelled { return input("password", .init("autocomplete", "new-password")) }
+        if row.isSecret, row.isLabelled { return input("password", .init("autocomplete", "new-password")) }
         switch row.kind {
         case .toggle: return toggle
         case .slider(let slider): return range(slider)
@@ -95,7 +86,8 @@ struct SettingControl {
         let box = Markup.single(
             "input", .init("type", "checkbox"), .init("id", row.field), name, .init("value", "on"),
             .flag("checked", if: text == "on"), disabled, described, invalid)
-        return Markup(isEditable ? [off, box] : [box])
+        // A browser draws a locked box so pale that nobody sees its state.
+        return Markup(isEditable ? [off, box] : [box, .tag("output", .init("for", row.field), text: text)])
     }
 
     /// A browser's range keeps numbers within its bounds alone, and always has one.

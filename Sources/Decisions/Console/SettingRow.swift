@@ -15,6 +15,8 @@ struct SettingRow {
     let row: PageView.Row
     /// Whether it has a field.
     let isEditable: Bool
+    /// The row of the same property that has the field in its place.
+    var other: PageView.Row?
     /// The text of a refused form.
     var typed: String?
     let instance: AppInstance
@@ -28,7 +30,7 @@ struct SettingRow {
         let control = SettingControl(
             row: row, text: typed ?? row.input, isEditable: isEditable, instance: instance, images: images)
         let title =
-            control.isLabelled
+            row.isLabelled
             ? Markup.tag("label", .init("class", "title"), .init("for", row.field), of: control.title)
             : .tag("span", .init("class", "title"), .init("id", "\(row.id)-title"), of: control.title)
         return .tag(
@@ -53,7 +55,8 @@ struct SettingRow {
 
     private var layer: Markup {
         guard let layer = row.layer, !isOfDraft else { return Markup([]) }
-        return .tag("span", .init("class", "layer \(layer)"), text: layer == "user" ? "edited" : layer)
+        let text = layer == "user" ? "edited" : row.hiddenEdit == nil ? layer : "\(layer), edited"
+        return .tag("span", .init("class", "layer \(layer)"), text: text)
     }
 
     private var notes: Markup {
@@ -61,7 +64,16 @@ struct SettingRow {
         let footer: String? = if case .choice(let choices) = row.kind { choices.footer } else { nil }
         var notes = [row.subtitle, footer, row.summary].compactMap(\.self).map { Markup.tag("p", foreign: $0) }
         if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
-        if let author = row.author { notes.append(.tag("p", foreign: "Edited by \(author).")) }
+        // Of an edit in force by a person here its layer says everything.
+        if let edit = row.edit, row.author != nil || row.hiddenEdit != nil {
+            notes.append(.tag("p", .init("class", "edit"), foreign: edit))
+        }
+        if let other {
+            let place = other.isLabelled ? other.field : other.id
+            let link = Markup.tag("a", .init("href", "#" + place), foreign: other.name)
+            notes.append(.tag("p", .init("class", "lock"), of: [Markup("The same setting as "), link, Markup(".")]))
+        }
+        if let range = row.range { notes.append(.tag("p", text: "Range: \(range).")) }
         if !row.shownDefault.isEmpty, row.shownDefault != row.shown, !isOfDraft {
             notes.append(.tag("p", foreign: "Default: \(row.shownDefault)"))
         }
@@ -82,7 +94,7 @@ struct SettingRow {
 extension Markup {
     /// A section with its title, rows and footer, and what stands below them.
     static func group(_ group: PageView.Group, _ rows: [SettingRow], _ end: Markup...) -> Markup {
-        let title = group.title.map { Markup.tag("legend", foreign: $0) }
+        let title = group.title.map { Markup.tag("legend", of: [.tag("h2", foreign: $0)]) }
         let footer = group.footer.map { Markup.tag("p", .init("class", "footer"), foreign: $0) }
         return .tag(
             "fieldset", of: [title].compactMap(\.self) + rows.map(\.markup) + [footer].compactMap(\.self) + end)
@@ -95,29 +107,66 @@ extension Markup {
             .optional("aria-label", label), of: title)
     }
 
-    /// The mistakes of a refused form, where a screen reader begins.
-    static func mistakes(_ input: PageInput?, _ refusal: String?, on view: PageView) -> Markup {
-        let rows = Dictionary(view.rows.compactMap { row in row.key.map { ($0, row) } }) { first, _ in first }
-        let mistakes = (input?.errors ?? [:]).sorted { $0.key < $1.key }.map { key, text in
-            rows[key].map { .tag("a", .init("href", "#" + $0.id), foreign: text) } ?? Markup.tag("bdi", text: text)
+    /// The mistakes of a refused form, where a screen reader begins: in the order of the page, each with the name of
+    /// its row and the way to its field.
+    static func mistakes(_ input: PageInput?, _ refusal: FormRefusal, on view: PageView) -> Markup {
+        var texts = input?.texts ?? [:]
+        let indices = view.fieldIndices
+        let fields = Set(view.rows.filter { indices.contains($0.index) }.compactMap(\.key))
+        let ofRows = view.rows.compactMap { row -> Markup? in
+            let hasField = indices.contains(row.index)
+            guard let key = row.key, hasField || !fields.contains(key), let text = texts.removeValue(forKey: key) else {
+                return nil
+            }
+            let place = hasField && row.isLabelled ? row.field : row.id
+            return .tag(
+                "a", .init("href", "#" + place),
+                of: [.tag("bdi", text: row.name), Markup(": "), .tag("bdi", text: text)])
         }
-        let all = (refusal.map { [Markup.tag("bdi", text: $0)] } ?? []) + mistakes
+        let others = texts.sorted { $0.key < $1.key }.map { Markup.tag("bdi", text: $0.value) }
+        let all = (refusal.text.map { [Markup.tag("bdi", text: $0)] } ?? []) + ofRows + others
         return .tag(
             "div", .init("role", "alert"), .init("class", "mistake"), .init("id", "mistakes"),
-            of: [.tag("p", text: "Nothing was changed."), .tag("ul", of: all.map { .tag("li", of: [$0]) })])
+            of: [.tag("p", text: refusal.heading), .tag("ul", of: all.map { .tag("li", of: [$0]) })])
     }
 }
 
 extension PageView {
     /// The indices of the rows with a field: of rows of one key the first that is editable.
-    var fieldIndices: Set<Int> {
+    var fieldIndices: Set<Int> { Set(fields.map(\.index)) }
+
+    /// Those rows.
+    private var fields: [Row] {
         var known: Set<[UInt8]> = []
-        return Set(
-            rows.filter { row in
-                guard let key = row.key, row.isEditable else { return false }
-                if case .list = row.kind { return false }
-                return known.insert([UInt8](key.utf8)).inserted
-            }.map(\.index))
+        return rows.filter { row in
+            guard let key = row.key, row.isEditable else { return false }
+            if case .list = row.kind { return false }
+            return known.insert([UInt8](key.utf8)).inserted
+        }
+    }
+
+    /// The rows with the fields of those that could be edited and have none, by the indices of these.
+    var otherRows: [Int: Row] {
+        let fields = fields
+        let indices = Set(fields.map(\.index))
+        let repeated = rows.filter { row in
+            if case .list = row.kind { return false }
+            return row.isEditable && !indices.contains(row.index)
+        }
+        let pairs = repeated.compactMap { row in fields.first { $0.key == row.key }.map { (row.index, $0) } }
+        return Dictionary(pairs) { first, _ in first }
+    }
+}
+
+extension PageView {
+    /// The name of a property for the person: the title of its row, or its key.
+    func name(of key: String) -> String { rows.first { $0.key == key }?.name ?? key }
+
+    /// The names of properties in the order of the page.
+    func names(of keys: Set<String>) -> [String] {
+        var left = keys
+        let known = rows.compactMap { row in row.key.flatMap { left.remove($0) }.map { _ in row.name } }
+        return known + left.sorted()
     }
 }
 
@@ -125,4 +174,13 @@ extension PageView.Row {
     /// Identifiers of the page's own: keys may have any character.
     var id: String { "r-\(index)" }
     var field: String { "f-\(index)" }
+
+    /// Whether the title is the label of one field.
+    var isLabelled: Bool {
+        switch kind {
+        case .toggle, .slider, .text, .secureText, .multilineText, .choice, .date: true
+        case .radio: isSecret
+        case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: false
+        }
+    }
 }

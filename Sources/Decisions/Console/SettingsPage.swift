@@ -12,35 +12,40 @@ struct SettingsPage {
     let languages: [String]
     /// The browser's, for the token of the form.
     let cookie: String
-    /// Of an app of the daemon's own device.
-    var facts: AppFacts?
     /// The input of a form that was refused.
     var refused: PageInput?
-    /// The daemon's refusal of the whole form.
-    var refusal: String?
-    /// The app's answer to a press, for the page after it.
-    var outcome: PressOutcome?
+    /// The refusal of the form; nil for a page that answers none.
+    var refusal: FormRefusal?
+    /// The outcome of a form, for the page after it.
+    var outcome: FormOutcome?
 
     private var route: ConsoleRoute { settings.instance.route(view.name) }
     private var isFirst: Bool { route == .settings(settings.instance, page: nil) }
+    private var name: AppName { settings.name(languages) }
+    private var heading: String { name.heading(isFirst ? nil : view.title ?? view.name) }
     private var token: Markup { FormToken.hidden(for: route, cookie: cookie) }
 
-    /// The content of the page.
-    var content: [Markup] {
-        let indices = view.fieldIndices
-        return top + [
+    /// The page.
+    var answer: WebAnswer {
+        guard let refusal else { return Console.page(200, heading, cookie, content) }
+        return Console.page(refusal.status, "Not saved: \(heading)", cookie, content)
+    }
+
+    private var content: [Markup] {
+        let (indices, others) = (view.fieldIndices, view.otherRows)
+        return top("") + [
             news,
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "values"),
                 .link("data-events", .events(settings.instance)), .init("autocomplete", "off"),
-                of: [token] + view.groups.map { group($0, indices) }
+                of: [token] + view.groups.map { group($0, indices, others) }
                     + [.tag("p", of: indices.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])]),
             resets,
         ]
     }
 
-    /// The rows that a search has found, in the place of the form.
-    func results(_ found: [(page: PageView, row: PageView.Row)]) -> [Markup] {
+    /// The page with the rows that a search has found in the place of the form.
+    func results(for text: String, _ found: [(page: PageView, row: PageView.Row)]) -> WebAnswer {
         let links = found.map { page, row in
             Markup.tag(
                 "li",
@@ -50,24 +55,25 @@ struct SettingsPage {
                     .tag("span", foreign: page.title.map { " \($0)" } ?? ""),
                 ])
         }
-        return top + [
-            way(to: nil),
-            .tag("p", .init("role", "status"), text: found.isEmpty ? "Nothing was found." : "\(found.count) found."),
-            .tag("ul", of: links),
-        ]
+        let count = found.isEmpty ? "Nothing was found." : "\(found.count) found."
+        let content =
+            top(text) + [way(to: nil), .tag("p", .init("role", "status"), text: count), .tag("ul", of: links)]
+        return Console.page(200, "Search: \(text), \(name.heading(nil))", cookie, content)
     }
 
-    private var top: [Markup] {
-        let title = isFirst ? settings.instance.app.description : "\(settings.instance.app): \(view.title ?? view.name)"
+    /// - Parameter sought: the text of a search.
+    private func top(_ sought: String) -> [Markup] {
         let search = Markup.tag(
             "form", .init("role", "search"), .link("action", .settings(settings.instance, page: nil)),
             of: [
-                .single("input", .init("type", "search"), .init("name", "q"), .init("aria-label", "Search")),
+                .single(
+                    "input", .init("type", "search"), .init("name", "q"), .init("aria-label", "Search"),
+                    .init("value", sought)),
                 .tag("button", .init("type", "submit"), text: "Search"),
             ])
         let note = settings.running.note.map { Markup.tag("p", .init("id", "running"), text: $0) }
         return [
-            .tag("h1", foreign: title), facts?.markup ?? Markup([]), note ?? Markup([]),
+            .tag("h1", foreign: heading), settings.facts?.markup ?? Markup([]), note ?? Markup([]),
             isFirst ? Markup([]) : way(to: view.name), search,
         ]
     }
@@ -78,34 +84,40 @@ struct SettingsPage {
         let links = pages.dropFirst().map { name, title in
             Markup.tag("li", of: [.tag("a", .link("href", settings.instance.route(name)), foreign: title)])
         }
-        let first = Markup.tag("a", .link("href", .settings(settings.instance, page: nil)), text: "First page")
+        let first = Markup.tag("a", .link("href", .settings(settings.instance, page: nil)), foreign: name.short)
         return .tag(
             "nav", .init("aria-label", "Pages of the app"), of: [.tag("ol", of: [.tag("li", of: [first])] + links)])
     }
 
     private var news: Markup {
-        if refused != nil || refusal != nil { return .mistakes(refused, refusal, on: view) }
+        if let refusal { return .mistakes(refused, refusal, on: view) }
         if let outcome, !outcome.isDone { return .alert(outcome.text) }
+        guard let outcome else {
+            return .tag("p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"), text: "")
+        }
+        // It has the focus, so that a screen reader reads it: the browser says nothing of a page that was loaded again.
         return .tag(
-            "p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"),
-            of: outcome.map { [.tag("bdi", text: $0.text)] } ?? [])
+            "p", .init("id", "news"), .init("role", "status"), .init("aria-live", "polite"), .init("tabindex", "-1"),
+            .flag("autofocus"), foreign: outcome.text)
     }
 
     // MARK: groups and rows
 
-    private func group(_ group: PageView.Group, _ indices: Set<Int>) -> Markup {
-        let rows = group.rows.map { row($0, isEditable: indices.contains($0.index)) }
+    private func group(_ group: PageView.Group, _ indices: Set<Int>, _ others: [Int: PageView.Row]) -> Markup {
+        let rows = group.rows.map { row($0, isEditable: indices.contains($0.index), others[$0.index]) }
         guard let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 else {
             return .group(group, rows)
         }
-        return .group(
-            group, rows, .ofOtherForm(ResetButton.group.rawValue, "\(first.index)", [Markup("Reset these")]))
+        let title: [Markup] =
+            group.title.map { [Markup("Reset all of "), .tag("bdi", text: $0)] } ?? [Markup("Reset these")]
+        return .group(group, rows, .ofOtherForm(ResetButton.group.rawValue, "\(first.index)", title))
     }
 
-    private func row(_ row: PageView.Row, isEditable: Bool) -> SettingRow {
+    private func row(_ row: PageView.Row, isEditable: Bool, _ other: PageView.Row?) -> SettingRow {
         let list = settings.list(row).map { ListControl(list: $0, instance: settings.instance, cookie: cookie) }
         return SettingRow(
-            row: row, isEditable: isEditable, typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
+            row: row, isEditable: isEditable, other: other,
+            typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
             instance: settings.instance, images: view.images, form: .page(list),
             shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
     }

@@ -5,8 +5,8 @@ package import TandemPropertyList
 
 /// The sentences about an edit that was taken.
 package struct EditReport: Sendable, Equatable {
-    /// Names in one sentence; the others are counted.
-    private static let nameLimit = 8
+    /// Names in one sentence, of which the others are counted, and characters of a name.
+    private static let (nameLimit, nameLength) = (8, 48)
 
     /// The keys whose values the app has replaced.
     private let replaced: [String]
@@ -31,8 +31,16 @@ package struct EditReport: Sendable, Equatable {
     /// - Parameter names: those of the edited properties, in the order of the page.
     package static func saved(_ names: [String]) -> String { names.isEmpty ? "Saved." : "Saved: \(list(names))." }
 
+    /// That edits were taken back.
+    package static func reset(_ names: [String]) -> String { names.isEmpty ? "Reset." : "Reset: \(list(names))." }
+
     private static func list(_ names: [String]) -> String {
         let rest = names.count - nameLimit
-        return names.prefix(nameLimit).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+        return names.prefix(nameLimit).map(short).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
+    }
+
+    private static func short(_ name: String) -> String {
+        let scalars = name.unicodeScalars
+        return scalars.count > nameLength ? String(scalars.prefix(nameLength - 1)) + "\u{2026}" : name
     }
 }

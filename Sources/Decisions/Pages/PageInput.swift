@@ -17,6 +17,16 @@ package struct PageInput: Sendable, Equatable {
     package private(set) var typed: [String: String] = [:]
     /// The keys of refused fields that draw attention to themselves.
     package private(set) var shaking: Set<String> = []
+    /// The keys of secrets that were typed.
+    private var secrets: Set<String> = []
+
+    /// The texts beside the fields of a form that is shown again, by key: the mistakes, and that a typed secret is not
+    /// stored. Its field comes back empty, as if nobody had typed it.
+    package var texts: [String: String] {
+        var texts = errors
+        for key in secrets where texts[key] == nil { texts[key] = "Type it again: it was not stored." }
+        return texts
+    }
 
     /// Reads and judges the fields of a page as a whole.
     /// - Parameters:
@@ -42,7 +52,7 @@ package struct PageInput: Sendable, Equatable {
             let text = Self.lines(text)
             let field = Field(row: row, declaration: declaration)
             if field.isSame(text, shown[key] ?? row.input) { continue }
-            if !row.isSecret { typed[key] = text }
+            if row.isSecret { secrets.insert(key) } else { typed[key] = text }
             if let lock = row.lock {
                 errors[key] = lock.text.isEmpty ? "It cannot be edited on this page." : lock.text
             } else if !field.isSame(text, row.input) {
@@ -60,15 +70,15 @@ package struct PageInput: Sendable, Equatable {
                 // The page may hide what its property does not.
                 let isSecret = rows[error.property]?.isSecret == true
                 let shown = isSecret ? SettingError.redacted : error.value
-                errors[error.property] =
-                    SettingError(property: error.property, value: shown, rule: error.rule).description
+                let refusal = SettingError(property: error.property, value: shown, rule: error.rule)
+                errors[error.property] = Self.reason(of: refusal, rows[error.property]?.kind)
             }
         }
     }
 
     /// Adds mistakes that the input as a whole makes; what a field says itself stays.
     package mutating func add(_ more: [SettingError]) {
-        for error in more where errors[error.property] == nil { errors[error.property] = error.description }
+        for error in more where errors[error.property] == nil { errors[error.property] = Self.reason(of: error) }
     }
 
     /// Adds what the app's own checks do not take (PAG-26). A replacement that no field can show is named, since it
@@ -101,7 +111,7 @@ package struct PageInput: Sendable, Equatable {
         guard let value = field.value(of: text) else {
             let shown = row.isSecret ? SettingError.redacted : OutsideText.quoted(text)
             let type = field.isDate ? .date : declaration.type
-            errors[key] = SettingError(property: key, value: shown, rule: .type(type)).description
+            errors[key] = Self.reason(of: SettingError(property: key, value: shown, rule: .type(type)), row.kind)
             return
         }
         let present = field.isDate ? row.date.map { .date($0) } : row.value
@@ -119,6 +129,33 @@ package struct PageInput: Sendable, Equatable {
             previous = scalar
         }
         return String(lines)
+    }
+
+    /// Why a value is refused, beside its field: the row names the property, and people type no names of types.
+    static func reason(of error: SettingError, _ kind: PageView.Kind? = nil) -> String {
+        guard case .type(let type) = error.rule, let words = wanted(type, kind) else { return error.reason }
+        return "\(error.value) is \(words)"
+    }
+
+    /// The words for a text that is none of a type, with an example; nil for a type that no text shows.
+    private static func wanted(_ type: SettingType, _ kind: PageView.Kind?) -> String? {
+        if case .date(let traits)? = kind {
+            return switch traits.mode {
+            case .date: "no date such as 2026-11-23"
+            case .time: "no time such as 09:30"
+            case .dateAndTime: "no date and time such as 2026-11-23T09:30"
+            }
+        }
+        return switch type {
+        case .boolean: "neither on nor off"
+        case .integer: "no whole number such as 15"
+        case .float, .double: "no number such as 1.5"
+        case .date: "no date and time such as 2026-11-23T09:30"
+        case .url: "no address such as https://example.org/"
+        case .array, .set: "no list in JSON such as [1, \"a\"] without null"
+        case .dictionary: "no object in JSON such as {\"a\": 1} without null and without a key twice"
+        case .string, .strings, .data, .coded: nil
+        }
     }
 
     /// One field and its property.
@@ -166,11 +203,7 @@ package struct PageInput: Sendable, Equatable {
     private static func value(of text: String, _ declaration: SettingDeclaration) -> PropertyListValue? {
         let typed: SettingValue? =
             switch declaration.type {
-            case .strings:
-                .strings(
-                    text.isEmpty
-                        ? []
-                        : text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+            case .strings: .strings(listed(text))
             case .array, .dictionary, .set:
                 (try? JSONReader.read(text)).flatMap { SettingValue($0, as: declaration.type) }
             case .boolean, .integer, .float, .double, .string, .date, .url:
@@ -178,6 +211,14 @@ package struct PageInput: Sendable, Equatable {
             case .data, .coded: nil
             }
         return typed.flatMap { declaration.stored($0) }
+    }
+
+    /// The texts of lines. A last line feed ends the last text, and begins none.
+    private static func listed(_ lines: String) -> [String] {
+        var texts: [String] =
+            lines.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        if texts.last == "" { texts.removeLast() }
+        return texts
     }
 
     /// Whether ``text(_:_:)`` of a value is read back as the value. One that its type cannot hold may be replaced.
@@ -193,7 +234,7 @@ package struct PageInput: Sendable, Equatable {
     static func text(_ value: PropertyListValue, _ declaration: SettingDeclaration?) -> String {
         guard let typed = declaration?.value(stored: value) else { return value.stringValue ?? value.description }
         switch typed {
-        case .strings(let texts): return texts.joined(separator: "\n")
+        case .strings(let texts): return texts.joined(separator: "\n") + (texts.last == "" ? "\n" : "")
         case .date: return text(value, DateTraits())
         case .array, .dictionary: return PropertyListJSON.text(value)
         case .data, .coded: return typed.description

@@ -176,11 +176,29 @@ private struct PageMaking {
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
             shownDefault: isSecret || picked != nil ? "" : shown(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false,
+            hiddenEdit: hiddenEdit(known, kind, isSecret ? nil : declaration, specifier),
             author: known?.author, tag: known?.tag ?? [], allowsNothing: declaration?.allowsNothing ?? false,
-            lock: lock,
-            needsRestart: declaration?.needsRestart ?? false, isSecret: isSecret,
+            range: range(kind, declaration), lock: lock, needsRestart: declaration?.needsRestart ?? false,
+            isSecret: isSecret,
             error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value),
             press: kind == .button ? specifier.key.flatMap { request.buttons.contains($0) ? $0 : nil } : nil)
+    }
+
+    private func hiddenEdit(
+        _ known: PageValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
+    ) -> String? {
+        guard let known, known.isEdited, known.layer == "signed" else { return nil }
+        guard let declaration, let edit = known.edit else { return "" }
+        if case .list = kind { return edit.arrayValue.map { "\($0.count) items" } ?? "" }
+        return shown(edit, kind, declaration, specifier)
+    }
+
+    private func range(_ kind: PageView.Kind, _ declaration: SettingDeclaration?) -> String? {
+        switch kind {
+        case .text, .secureText: declaration?.bounds?.text
+        case .choice(let choices) where choices.allowsOthers: declaration?.bounds?.text
+        default: nil
+        }
     }
 
     /// The date of a picker as the running app has it: of any value; of one that is a date the text alone, and not that
@@ -219,7 +237,7 @@ private struct PageMaking {
         guard let declaration, let value, let index = schema.index(of: declaration.name),
             case .failure(let error) = schema.judge(stored: value, at: index, within: &budget.steps)
         else { return nil }
-        return error.description
+        return PageInput.reason(of: error)
     }
 
     /// The choices and items that an entry makes at most, as options or as labels of its value.
@@ -488,8 +506,9 @@ extension PageView.Row {
     fileprivate init(index: Int, kind: PageView.Kind) {
         self.init(
             index: index, key: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil, alignment: .natural,
-            value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil, isEdited: false, author: nil,
-            tag: [], allowsNothing: false, lock: .noValue, needsRestart: false, isSecret: false, error: nil, press: nil)
+            value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil, isEdited: false,
+            hiddenEdit: nil, author: nil, tag: [], allowsNothing: false, range: nil, lock: .noValue,
+            needsRestart: false, isSecret: false, error: nil, press: nil)
     }
 }
 

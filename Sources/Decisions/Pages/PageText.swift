@@ -4,7 +4,10 @@
 /// The size of texts.
 package enum PageText {
     /// At least the bytes of a text in HTML: the replacement of a character has up to six (Console CON-9).
-    package static func bytes(_ text: String?) -> Int { text?.utf8.reduce(0) { $0 + bytes(of: $1) } ?? 0 }
+    package static func bytes(_ text: String?) -> Int { text?.utf8.reduce(0) { $0 + sizes[Int($1)] } ?? 0 }
+
+    /// By the byte, because pages of megabytes are counted.
+    private static let sizes = (UInt8.min...UInt8.max).map(bytes(of:))
 
     /// At least the bytes of a text in an address, where most characters have three for each byte.
     fileprivate static func bytesInAddress(_ text: String?) -> Int { 3 * (text?.utf8.count ?? 0) }
@@ -26,7 +29,9 @@ package enum PageText {
 extension PageView.Row {
     /// Bytes of its texts in HTML, each as often as a renderer repeats it.
     var textBytes: Int {
-        let own = [title, title, subtitle, summary, shown, input, input, shownDefault, author, error]
+        let own: [String?] = [
+            title, title, subtitle, summary, shown, input, input, shownDefault, hiddenEdit, range, author, error, error,
+        ]
         return own.reduce(kind.textBytes + keyBytes) { $0 + PageText.bytes($1) }
     }
 

@@ -12,6 +12,8 @@ package struct PageValue: Sendable, Equatable {
     package let layer: String
     /// Whether there is a user's edit, also one that a signed value hides.
     package let isEdited: Bool
+    /// The stored form of the edit; nil without one, for one to no value, and for a secret.
+    package let edit: PropertyListValue?
     /// The primary that made the edit; nil for a person on the device, and without an edit.
     package let author: String?
     /// Stands for the edit of a list in a change that is made of it (CTL-40); empty without one.
@@ -24,12 +26,14 @@ package struct PageValue: Sendable, Equatable {
     package let isWaived: Bool
 
     package init(
-        value: PropertyListValue?, layer: String, isEdited: Bool = false, author: String? = nil, tag: [UInt8] = [],
-        added: PropertyListValue? = nil, isWithheld: Bool = false, isWaived: Bool = false
+        value: PropertyListValue?, layer: String, isEdited: Bool = false, edit: PropertyListValue? = nil,
+        author: String? = nil, tag: [UInt8] = [], added: PropertyListValue? = nil, isWithheld: Bool = false,
+        isWaived: Bool = false
     ) {
         self.value = value
         self.layer = layer
         self.isEdited = isEdited
+        self.edit = edit
         self.author = author
         self.tag = tag
         self.added = added
@@ -45,7 +49,7 @@ package struct PageValue: Sendable, Equatable {
                 key,
                 PageValue(
                     value: row["value"], layer: row["layer"]?.stringValue ?? "default",
-                    isEdited: row["edited"]?.booleanValue ?? false, author: row["by"]?.stringValue,
+                    isEdited: row["edited"]?.booleanValue ?? false, edit: row["edit"], author: row["by"]?.stringValue,
                     tag: row["tag"]?.dataValue ?? [], added: row["choices"],
                     isWaived: row["waived"]?.booleanValue ?? false)
             )
@@ -151,12 +155,17 @@ package struct PageView: Sendable, Equatable {
         package let layer: String?
         /// Whether a reset would change something.
         package let isEdited: Bool
+        /// The edit for people that a signed value hides; empty for one without a text, nil for none.
+        package let hiddenEdit: String?
         /// The primary that made the edit, if one did.
         package let author: String?
         /// As ``PageValue/tag``.
         package let tag: [UInt8]
         /// Whether it may have no value.
         package let allowsNothing: Bool
+        /// The bounds of a number that is typed, for people, such as `0 to 10`; nil without any, and for a slider,
+        /// which has them.
+        package let range: String?
         /// Why a person cannot edit it; nil for an editable row.
         package let lock: Lock?
         package let needsRestart: Bool
@@ -167,6 +176,15 @@ package struct PageView: Sendable, Equatable {
         package let press: String?
 
         package var isEditable: Bool { lock == nil }
+
+        /// A sentence about the edit; nil without one.
+        package var edit: String? {
+            guard isEdited else { return nil }
+            let edited = author.map { "Edited by \($0)" } ?? "Edited"
+            guard let hiddenEdit else { return "\(edited)." }
+            let value = hiddenEdit.isEmpty ? "" : ": \(hiddenEdit)"
+            return "\(edited)\(value). The signed value hides the edit, which a reset removes."
+        }
 
         /// The title, or the key of a row that has none.
         package var name: String { title.isEmpty ? key ?? "" : title }

@@ -79,29 +79,30 @@ extension SettingError.Rule {
 }
 
 extension SettingError: CustomStringConvertible {
-    public var description: String {
-        switch rule {
-        case .unknownProperty: "there is no property \(OutsideText.quoted(property))"
-        case .type(let type): "\(property): \(value) is not of type \(type.rawValue)"
-        case .finite: "\(property): \(value) is not a finite number"
-        case .minimum(let bound): "\(property): \(value) is under the minimum \(bound)"
-        case .maximum(let bound): "\(property): \(value) is over the maximum \(bound)"
-        case .pattern(let pattern): "\(property): \(value) does not match \(OutsideText.quoted(pattern))"
-        case .patternTooCostly(let pattern):
-            "\(property): searching \(value) for \(OutsideText.quoted(pattern)) costs too much"
-        case .choice(let labels):
-            "\(property): \(value) is none of the choices" + (labels.isEmpty ? "" : ": \(labels)")
-        case .notStorable(let reason): "\(property): \(value) cannot be stored: \(reason)"
-        case .unreadable: "\(property): \(value) cannot be read"
-        case .localOnly(let type): "\(property): a value of type \(type.rawValue) cannot be signed"
-        case .signedOnly: "\(property): only a signed configuration sets it"
-        case .notForCounterpart: "\(property): the app does not let the paired device edit it"
-        case .editableList(let reason): "\(property): \(reason)"
-        }
-    }
+    public var description: String { rule == .unknownProperty ? reason : "\(property): \(reason)" }
 }
 
 extension SettingError {
+    /// The text for a place that names the property.
+    package var reason: String {
+        switch rule {
+        case .unknownProperty: "there is no property \(OutsideText.quoted(property))"
+        case .type(let type): "\(value) is not of type \(type.rawValue)"
+        case .finite: "\(value) is not a finite number"
+        case .minimum(let bound): "\(value) is under the minimum \(bound)"
+        case .maximum(let bound): "\(value) is over the maximum \(bound)"
+        case .pattern(let pattern): "\(value) does not match \(OutsideText.quoted(pattern))"
+        case .patternTooCostly(let pattern): "searching \(value) for \(OutsideText.quoted(pattern)) costs too much"
+        case .choice(let labels): "\(value) is none of the choices" + (labels.isEmpty ? "" : ": \(labels)")
+        case .notStorable(let reason): "\(value) cannot be stored: \(reason)"
+        case .unreadable: "\(value) cannot be read"
+        case .localOnly(let type): "a value of type \(type.rawValue) cannot be signed"
+        case .signedOnly: "only a signed configuration sets it"
+        case .notForCounterpart: "the app does not let the paired device edit it"
+        case .editableList(let reason): reason
+        }
+    }
+
     /// A search was given up. The judgement of a set ends there: the next one may cost as much.
     var isCostly: Bool { if case .patternTooCostly = rule { true } else { false } }
 }

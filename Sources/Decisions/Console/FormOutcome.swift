@@ -1,15 +1,30 @@
-// Outcome of a press of an app's button, for the page that is shown after it. The answer to the press leads the browser
-// to that page by its address: a page that answers the form itself would press again when it is loaded again.
+// Outcome of a form that was taken, for the page that is shown after it: an edit, a reset or a press. The answer to the
+// form leads the browser to that page by its address: a page that answers the form itself would press again when it is
+// loaded again.
 
 import TandemOperations
+import TandemPages
 import TandemPropertyList
 import TandemWire
 
-/// The app's answer to a press.
-struct PressOutcome {
+/// The sentence of the page after a form.
+struct FormOutcome {
     let isDone: Bool
     /// For people.
     let text: String
+
+    /// A form that was done.
+    init(_ text: String) { (isDone, self.text) = (true, text) }
+
+    /// An edit that was stored.
+    /// - Parameters:
+    ///   - names: those of the edited rows.
+    ///   - answer: that to `settings-set`.
+    ///   - name: the name of a property for the person.
+    init(saved names: [String], _ answer: PropertyListDictionary, naming name: (String) -> String) {
+        let sentences = EditReport(answer).warnings(naming: name)
+        self.init(([EditReport.saved(names)] + sentences).joined(separator: " "))
+    }
 
     /// Reads the answer to `settings-press`.
     /// - Parameter name: the button's title.
@@ -33,8 +48,13 @@ struct PressOutcome {
     /// Bytes of a text in an address: three times as many and the rest fit a request's head (LIM-127).
     private static let textLimit = 2048
 
-    /// The query of the address of the page that says so, for one browser alone.
-    func query(for route: ConsoleRoute, cookie: String) -> String {
+    /// The way to the page that says so.
+    func leading(to route: ConsoleRoute, at fragment: String? = nil, cookie: String) -> WebAnswer {
+        .seeOther(route, query: query(for: route, cookie: cookie), fragment: fragment)
+    }
+
+    /// The query of its address, for one browser alone.
+    private func query(for route: ConsoleRoute, cookie: String) -> String {
         let (word, text) = (
             isDone ? Self.done : Self.refused,
             String(decoding: text.utf8.prefix(Self.textLimit).filter { $0 != 0 }, as: UTF8.self)

@@ -1,0 +1,43 @@
+// Refusal of a form, for the page that is shown again with what was typed: by the rules of the page, by the daemon, or
+// by the lack of its answer.
+
+import TandemOperations
+import TandemPages
+import TandemWire
+
+/// Why a form changed nothing, or may have changed nothing.
+struct FormRefusal {
+    private(set) var status = 422
+    /// For people; nil if the mistakes of the fields say it.
+    private(set) var text: String?
+    /// Values that the app's own checks do not take.
+    private(set) var checks: [PageRefusal] = []
+    /// Whether nothing was changed for certain: a change may have been stored whose answer was lost.
+    private(set) var isCertain = true
+
+    /// A refusal by the rules of the page.
+    init(_ status: Int = 422, _ text: String? = nil) { (self.status, self.text) = (status, text) }
+
+    /// A change that the daemon has not confirmed.
+    init(_ error: ControlError) {
+        text = error.description
+        switch error {
+        case .refused(let name, let reason):
+            if ControlFailureName(rawValue: name) == .unreachable {
+                (status, isCertain) = (503, false)
+            } else if !reason.isEmpty {
+                text = reason
+            }
+        case .unfit(let reason, let checks):
+            text = reason
+            self.checks = PageRefusal.all(in: checks)
+        case .failed, .unusable: (status, isCertain) = (502, false)
+        case .unanswered: (status, isCertain) = (504, false)
+        }
+    }
+
+    /// The sentence above the mistakes.
+    var heading: String {
+        isCertain ? "Nothing was changed." : "No answer came: look whether it was stored before you save it again."
+    }
+}
