@@ -41,6 +41,8 @@ final class Browser {
     /// The daemon's answer to `settings-set`, and its rows about pairings.
     var stored: PropertyListDictionary = [:]
     var pairings: [PropertyListDictionary] = [["name": .string(markup)]]
+    /// The daemon's refusal of every question about settings.
+    var silence: ControlError?
     /// The daemon's refusal of every change.
     var refusal: ControlError?
     /// The commands that the daemon got, and the index of the first one for the last form.
@@ -171,6 +173,7 @@ final class Browser {
             }
             return .success(["schema": .data(document.bytes)])
         case .settingsGet:
+            if let silence { return .failure(silence) }
             let values = declarations.map { declaration -> PropertyListValue in
                 var row: PropertyListDictionary = ["key": .string(declaration.name), "layer": "default"]
                 row["value"] = declaration.isSecret ? nil : declaration.stored(declaration.initialValue)

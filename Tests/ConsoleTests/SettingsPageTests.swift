@@ -181,6 +181,25 @@ import Testing
         }
     }
 
+    @Test("CON-12, CON-13: a form whose page nobody answers for is sent again with what was typed, but for secrets")
+    func unsent() throws {
+        #expect(browser.get(Browser.page)?.text.contains("name=\"s.password\"") == true)
+        browser.silence = .refused(name: "unreachable", text: "no link")
+        let fields = "b.volume=50&v.volume=7&b.password=&s.password=&v.password=hush"
+        let lost = try #require(browser.post(Browser.page, fields))
+        #expect(lost.status == 503 && lost.text.contains("no link") && lost.text.contains("Secrets are not kept"))
+        #expect(lost.text.contains("name=\"v.volume\" value=\"7\"") && !lost.text.contains("hush"))
+        #expect(lost.text.contains("action=\"\(Browser.page)\"") && browser.changed == nil)
+        #expect(browser.get(Browser.page)?.status == 503)
+        let token = try #require(lost.text.components(between: "name=\"form\" value=\"", and: "\"").last)
+        browser.silence = nil
+        let again = "form=\(token)&b.volume=50&v.volume=7&b.password=&s.password="
+        #expect(browser.post(Browser.page, again, token: false)?.status == 303 && browser.changed == ["volume": 7])
+        browser.silence = .refused(name: "not-found", text: "no app")
+        let refused = try #require(browser.post(Browser.page, fields))
+        #expect(refused.status == 404 && !refused.text.contains("Try again"), "no second try would help")
+    }
+
     @Test("CON-13: a signed value is shown and locked, and a form that has it anyway is refused")
     func signed() throws {
         browser.rows["volume"] = ["layer": "signed", "value": 90]

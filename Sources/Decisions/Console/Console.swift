@@ -162,8 +162,10 @@ package struct Console: ~Copyable {
         case .pair: return pair(fields, cookie)
         case .settings(let instance, let page):
             return .ask(Self.questions(instance)) { replies in
-                Self.settings(instance, page, languages, replies, cookie) { settings, view in
-                    Self.change(settings, view, SettingsInput(fields), languages, cookie)
+                let input = SettingsInput(fields)
+                let unsent = UnsentForm(input: input, route: route, cookie: cookie)
+                return Self.settings(instance, page, languages, replies, cookie, unsent) { settings, view in
+                    Self.change(settings, view, input, languages, cookie)
                 }
             }
         case .item(let instance, let list, let number):
@@ -220,7 +222,7 @@ package struct Console: ~Copyable {
     /// The next step of a request about a page, from the answers of the daemon.
     private static func settings(
         _ instance: AppInstance, _ page: String?, _ languages: [String], _ replies: [ConsoleReply], _ cookie: String,
-        _ next: (AppSettings, PageView) -> ConsoleStep
+        _ unsent: UnsentForm? = nil, _ next: (AppSettings, PageView) -> ConsoleStep
     ) -> ConsoleStep {
         do throws(ControlError) {
             let settings = try AppSettings(instance, replies)
@@ -228,7 +230,7 @@ package struct Console: ~Copyable {
                 return .answer(failure(404, "Not found", "The app has no such page.", cookie))
             }
             return next(settings, view)
-        } catch { return .answer(failure(error, cookie)) }
+        } catch { return .answer(failure(error, cookie, unsent)) }
     }
 
     /// The step of a form of settings: a change of a list, a press, a reset, or values that are judged as a whole.
@@ -364,13 +366,16 @@ package struct Console: ~Copyable {
     }
 
     /// A failure of the daemon: what it refuses is the browser's fault, and everything else is not.
-    static func failure(_ error: ControlError, _ cookie: String) -> WebAnswer {
-        switch error {
-        case .refused(let name, _) where ControlFailureName(rawValue: name) == .unreachable:
-            failure(503, "No answer", error.description, cookie)
-        case .refused, .unfit: failure(404, "Refused", error.description, cookie)
-        case .failed, .unusable: failure(502, "No answer", error.description, cookie)
-        case .unanswered: failure(504, "No answer", error.description, cookie)
-        }
+    /// - Parameter unsent: the form that came; without an answer it can be sent again.
+    static func failure(_ error: ControlError, _ cookie: String, _ unsent: UnsentForm? = nil) -> WebAnswer {
+        let status =
+            switch error {
+            case .refused(let name, _): ControlFailureName(rawValue: name) == .unreachable ? 503 : 404
+            case .unfit: 404
+            case .failed, .unusable: 502
+            case .unanswered: 504
+            }
+        if status == 404 { return failure(status, "Refused", error.description, cookie) }
+        return failure(status, "No answer", error.description, cookie, unsent?.markup ?? [])
     }
 }

@@ -13,6 +13,8 @@ struct DraftRequest {
     let languages: [String]
     let cookie: String
 
+    private var route: ConsoleRoute { .item(instance, list: list, index: item) }
+
     /// The page of the draft as it begins.
     func show(_ replies: [ConsoleReply]) -> ConsoleStep {
         read(replies) { settings, list in
@@ -23,7 +25,7 @@ struct DraftRequest {
 
     /// Done: the list with the item is stored, or the page says why not.
     func done(_ replies: [ConsoleReply], _ form: SettingsInput) -> ConsoleStep {
-        read(replies) { settings, list in
+        read(replies, UnsentForm(input: form, route: route, cookie: cookie)) { settings, list in
             let (values, shown, digest) = form.draft
             // Somebody may have moved, changed or deleted the item since the page was made.
             var index: Int?
@@ -55,12 +57,13 @@ struct DraftRequest {
     }
 
     private func read(
-        _ replies: [ConsoleReply], _ next: (AppSettings, EditableList) -> ConsoleStep
+        _ replies: [ConsoleReply], _ unsent: UnsentForm? = nil,
+        _ next: (AppSettings, EditableList) -> ConsoleStep
     ) -> ConsoleStep {
         do throws(ControlError) {
             let settings = try AppSettings(instance, replies)
             return settings.list(list, languages).map { next(settings, $0) } ?? gone(404)
-        } catch { return .answer(Console.failure(error, cookie)) }
+        } catch { return .answer(Console.failure(error, cookie, unsent)) }
     }
 
     /// The form of a new item may have been sent twice.

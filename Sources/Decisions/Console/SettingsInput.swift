@@ -11,6 +11,8 @@ struct SettingsInput {
     static let value = "v."
     /// The prefixes of the text that the page showed, and of the digest of a long one.
     private static let (shownPrefix, digestPrefix) = ("b.", "d.")
+    /// The prefix of the field that marks a secret's.
+    private static let secretPrefix = "s."
     /// Bytes of a shown text that a form carries whole (LIM-123): a long value stands in it once.
     private static let shownLimit = 256
     /// The name of a button that presses one of the app's; its value is the key.
@@ -23,6 +25,7 @@ struct SettingsInput {
     /// The field that tells the text of a row, which distinguishes an edit from a field that was left as it was.
     static func shown(_ row: PageView.Row) -> Markup {
         let key = FieldKey.encode(row.key ?? "")
+        if row.isSecret { return Markup([.hidden(shownPrefix + key, ""), .hidden(secretPrefix + key, "")]) }
         guard row.input.utf8.count > shownLimit else { return .hidden(shownPrefix + key, row.input) }
         return .hidden(digestPrefix + key, code(of: Markup.carried(row.input)))
     }
@@ -57,6 +60,17 @@ struct SettingsInput {
     /// The fields of a draft, and the texts that it showed.
     var draft: (values: [String: String], shown: [String: String], digest: String?) {
         (texts, shownTexts, fields[ItemDigest.field])
+    }
+
+    /// The fields for another try without the token of the form, and whether a secret was typed, which is none of them.
+    var unsent: (fields: [String: String], hasSecrets: Bool) {
+        var fields = fields.values(after: "")
+        fields[FormToken.field] = nil
+        var hasSecrets = false
+        for key in self.fields.values(after: Self.secretPrefix).keys {
+            if let typed = fields.removeValue(forKey: Self.value + key), !typed.isEmpty { hasSecrets = true }
+        }
+        return (fields, hasSecrets)
     }
 
     /// The change of a list's item; nil for every other form.
