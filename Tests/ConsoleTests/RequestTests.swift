@@ -250,6 +250,17 @@ import Testing
         for count in 0..<found(0).count { #expect(!question.isAllowed(1000, by: Array(found(0).prefix(count)))) }
     }
 
+    @Test("CON-4: the operator learns once of each user whose connections are hung up, of a few users in all")
+    func refusedUsers() {
+        let question = SocketQuestion(near: near, far: far)
+        #expect(question.owner(by: found(1001)) == 1001 && question.owner(by: Self.unknown) == nil)
+        var users = RefusedUsers()
+        let line = users.line(about: 1001, own: 0)
+        #expect(line?.contains("user 1001") == true && line?.contains("serves user 0 (root) only") == true)
+        #expect(users.line(about: 1001, own: 0) == nil)
+        #expect((UInt32(1002)..<1100).compactMap { users.line(about: $0, own: 0) }.count == 15)
+    }
+
     @Test("CON-4: a socket of this machine that is not found is refused, whichever form its address has")
     func notFound() {
         let mapped = [UInt8](repeating: 0, count: 10) + [255, 255]

@@ -22,7 +22,9 @@ struct ConsoleOptions {
           --help                           show this help
           --version                        show the version
 
-        It prints an address with a token that lets one browser in; then it prints the next one.
+        It prints an address with a token that lets one browser in; then it prints the next one. Of this machine's
+        users it serves its own and root alone: start it as the user of the browser. A tunnel to another port needs
+        that port's name, such as --name localhost:8080.
         Exit codes: 0 done, 1 refused or failed, 2 wrong call, 3 no daemon answers.
 
         example:

@@ -14,13 +14,21 @@ final class ConsoleService {
     private let streams: LiveStreams
     private let address: String
     private let print: (String) -> Void
+    private let warn: (String) -> Void
+    private var refusedUsers = RefusedUsers()
     private var console: Console
     private var server: WebServer?
 
     /// Serves at once.
-    /// - Parameter print: takes the lines for the person who started it.
-    init(_ options: ConsoleOptions, loop: EventLoop, print: @escaping (String) -> Void) throws {
+    /// - Parameters:
+    ///   - warn: takes lines about what was refused.
+    ///   - print: takes the lines for the person who started it.
+    init(
+        _ options: ConsoleOptions, loop: EventLoop, warn: @escaping (String) -> Void,
+        print: @escaping (String) -> Void
+    ) throws {
         self.loop = loop
+        self.warn = warn
         self.print = print
         daemon = DaemonPort(path: options.daemon, loop: loop)
         streams = LiveStreams(daemon: daemon, loop: loop)
@@ -34,7 +42,7 @@ final class ConsoleService {
         server = try WebServer(
             on: socket, identity: options.identity, loop: loop,
             refusal: { [unowned self] in console.refusal(of: $0) },
-            handler: { [unowned self] in take($0) })
+            handler: { [unowned self] in take($0) }, hangsUp: { [unowned self] in report($0) })
         printAddress()
     }
 
@@ -46,6 +54,10 @@ final class ConsoleService {
     }
 
     private func printAddress() { print("\(address)/#\(console.entryToken)") }
+
+    private func report(_ user: UInt32) {
+        if let line = refusedUsers.line(about: user, own: Linux.user) { warn(line) }
+    }
 
     private func take(_ exchange: WebExchange) {
         follow(console.answer(to: exchange.request, now: loop.now), exchange)

@@ -58,7 +58,12 @@ import TandemTransport
             hasFailed.store(true, ordering: .releasing)
             loop.stop()
         }
-        let console = try ConsoleService(options, loop: loop) { output.put($0 + "\n") }
+        let warnings = NewestLine(descriptor: STDERR_FILENO) { _, _ in }
+        let console = try ConsoleService(options, loop: loop) {
+            warnings.put("tandem-console: \($0)\n")
+        } print: {
+            output.put($0 + "\n")
+        }
         let signals = try SignalSource(loop: loop) { signal in if signal != .hangUp { loop.stop() } }
         loop.schedule(after: .milliseconds(200)) { Linux.giveBackHeap() }
         loop.afterBursts { Linux.giveBackHeap() }

@@ -8,16 +8,17 @@ import TandemReactor
 
 /// Looks up users of connections.
 enum PeerUser {
-    /// Whether the connection is the user's own or root's, or comes from another machine. A connection of
-    /// this machine with no known user is not allowed.
-    static func isAllowed(atOtherEndOf socket: Int32, user: UInt32) -> Bool {
-        guard let near = end(socket, getsockname), let far = end(socket, getpeername) else { return false }
+    /// The user at the other end as far as the kernel names one, and whether the connection is the user's own or
+    /// root's, or comes from another machine. A connection of this machine with no known user is not allowed.
+    static func other(_ socket: Int32, user: UInt32) -> (owner: UInt32?, isAllowed: Bool) {
+        guard let near = end(socket, getsockname), let far = end(socket, getpeername) else { return (nil, false) }
         guard case (.tcp(let near), .tcp(let far)) = (near, far) else {
             let found = try? Linux.peerCredentials(socket).user
-            return found == user || found == 0
+            return (found, found == user || found == 0)
         }
         let question = SocketQuestion(near: near, far: far)
-        return question.isAllowed(user, by: kernel(question.message))
+        let answer = kernel(question.message)
+        return (question.owner(by: answer), question.isAllowed(user, by: answer))
     }
 
     private enum End {

@@ -24,6 +24,7 @@ final class WebServer {
     fileprivate let user: UInt32
     fileprivate let refusal: (WebRequest) -> WebAnswer?
     fileprivate let handler: (WebExchange) -> Void
+    fileprivate let hangsUp: (UInt32) -> Void
     private let socket: BoundSocket
     private var server: OpaquePointer?
     private var registration: Registration?
@@ -41,13 +42,16 @@ final class WebServer {
     ///   - identity: PEM texts of a certificate and its key; nil for no TLS.
     ///   - refusal: judges a request by its head.
     ///   - handler: takes a whole request, and answers it now or later.
+    ///   - hangsUp: takes another user of this machine whose connection was hung up.
     init(
         on socket: consuming BoundSocket, identity: (certificate: [UInt8], key: [UInt8])?, loop: EventLoop,
-        refusal: @escaping (WebRequest) -> WebAnswer?, handler: @escaping (WebExchange) -> Void
+        refusal: @escaping (WebRequest) -> WebAnswer?, handler: @escaping (WebExchange) -> Void,
+        hangsUp: @escaping (UInt32) -> Void
     ) throws {
         self.loop = loop
         self.refusal = refusal
         self.handler = handler
+        self.hangsUp = hangsUp
         user = Linux.user
         try Linux.listen(socket.descriptor.raw, backlog: 64)
         let listener = socket.descriptor.raw
@@ -407,10 +411,13 @@ private func webNotify(
     guard let server = server(context), let connection, let place else { return }
     if event == .CONNECTION_NOTIFY_STARTED {
         let socket = tandem_web_socket(connection)
-        let opened = WebConnection(
-            socket: socket, isForeign: !PeerUser.isAllowed(atOtherEndOf: socket, user: server.user))
+        let other = PeerUser.other(socket, user: server.user)
+        let opened = WebConnection(socket: socket, isForeign: !other.isAllowed)
         // At once, before it has sent anything: connections of other users take no seats.
-        if opened.isForeign { Linux.hangUp(socket) }
+        if opened.isForeign {
+            Linux.hangUp(socket)
+            if let owner = other.owner { server.hangsUp(owner) }
+        }
         place.pointee = Unmanaged.passRetained(opened).toOpaque()
         server.opened(opened)
     } else if let known = place.pointee {

@@ -55,21 +55,20 @@ package struct SocketQuestion: Sendable {
     /// Whether the far end is a user's own or root's, or on another machine.
     /// - Parameter answer: the kernel's; empty if it gave none, which allows nothing.
     package func isAllowed(_ user: UInt32, by answer: [UInt8]) -> Bool {
-        guard answer.count >= 20 else { return false }
-        switch Self.number(answer, at: 4, bytes: 2) {
-        case UInt32(Self.byFamily):
-            // A listener has no far end, and a socket without an inode belongs to nobody any longer: its user would
-            // read as root.
-            guard answer.count >= 88, Array(answer[20..<24]) == far.portBytes + near.portBytes,
-                Self.number(answer, at: 84, bytes: 4) != 0
-            else { return false }
-            let owner = Self.number(answer, at: 80, bytes: 4)
-            return owner == user || owner == 0
-        case UInt32(Self.error):
-            let isUnknown = Int32(bitPattern: Self.number(answer, at: 16, bytes: 4)) == -2
-            return isUnknown && !far.isLoopback && far.address != near.address
-        default: return false
-        }
+        if let owner = owner(by: answer) { return owner == user || owner == 0 }
+        guard answer.count >= 20, Self.number(answer, at: 4, bytes: 2) == UInt32(Self.error) else { return false }
+        let isUnknown = Int32(bitPattern: Self.number(answer, at: 16, bytes: 4)) == -2
+        return isUnknown && !far.isLoopback && far.address != near.address
+    }
+
+    /// The user of the far end's socket; nil if the kernel names none.
+    package func owner(by answer: [UInt8]) -> UInt32? {
+        // A listener has no far end, and a socket without an inode belongs to nobody any longer: its user would read as
+        // root.
+        guard answer.count >= 88, Self.number(answer, at: 4, bytes: 2) == UInt32(Self.byFamily),
+            Array(answer[20..<24]) == far.portBytes + near.portBytes, Self.number(answer, at: 84, bytes: 4) != 0
+        else { return nil }
+        return Self.number(answer, at: 80, bytes: 4)
     }
 
     private static func native(_ number: some FixedWidthInteger) -> [UInt8] {

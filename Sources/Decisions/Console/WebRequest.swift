@@ -155,7 +155,8 @@ package struct RequestGate: Sendable {
     package func refusal(of request: WebRequest) -> WebAnswer? {
         let host = request.values("host")
         guard host.count == 1, hosts.contains(host[0].lowercased()) else {
-            return WebAnswer(421, "this console has another name\n", closes: true)
+            let text = "this console has another name; start it with --name HOST:PORT, as the browser calls it\n"
+            return WebAnswer(421, text, closes: true)
         }
         guard ["GET", "HEAD", "POST"].contains(request.method) else {
             return .methodRefused("the console knows GET and POST\n", takes: "GET, HEAD, POST", closes: true)
