@@ -238,6 +238,17 @@ import Testing
         #expect(tree.keeping { $0.key == "volume" && $0.kind == .button }.isEmpty, "an entry of another type")
     }
 
+    @Test("PAG-7: a group goes with the last of its entries, and one that has only a footer stays")
+    func emptiedGroups() {
+        let root = [
+            Specifier(.group, ["Title": "Closed"]), Specifier(.toggle, ["Key": "a"]),
+            Specifier(.group, ["Title": "Open"]), Specifier(.toggle, ["Key": "b"]), Specifier(.toggle, ["Key": "c"]),
+            Specifier(.group, ["FooterText": "A text"]),
+        ]
+        let open = pageTree(["Root": root]).keeping { $0.key == "c" }
+        #expect(open["Root"]?.specifiers.map { $0.title ?? $0.key } == ["Open", "c", nil])
+    }
+
     @Test("PAG-6: what is malformed in a layout is passed over, and no bytes of one trap")
     func malformed() {
         let tree = PageTree(layout: [

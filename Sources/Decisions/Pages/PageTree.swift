@@ -353,7 +353,7 @@ extension PageTree {
         // A layout of these pages has those that are named there.
         (kept.images, kept.imageBytes) = (images, imageBytes)
         for page in pages where useful.contains(page.name) || ofItems.contains(page.name) {
-            let specifiers = page.specifiers.filter { specifier in
+            let specifiers = page.specifiers.keeping { specifier in
                 if ofItems.contains(page.name) || specifier.kind == .group { return true }
                 if specifier.key != nil, specifier.kind != .childPane { return isOpen(specifier) }
                 return specifier.page.map { useful.contains($0) } ?? true
@@ -423,6 +423,17 @@ extension PageTree {
     package init(_ document: SchemaDocument) {
         let layout = document.layout.map { PageTree(layout: $0) }
         self = layout.flatMap { $0.isEmpty ? nil : $0 } ?? PageTree(declarations: document.schema.declarations)
+    }
+}
+
+extension [Specifier] {
+    /// The entries that are kept, without the groups that have lost all of theirs.
+    fileprivate func keeping(_ isKept: (Specifier) -> Bool) -> [Specifier] {
+        enumerated().filter { index, specifier in
+            guard isKept(specifier) else { return false }
+            let rows = specifier.kind == .group ? self[(index + 1)...].prefix { $0.kind?.isSection != true } : []
+            return rows.isEmpty || rows.contains(where: isKept)
+        }.map(\.element)
     }
 }
 
