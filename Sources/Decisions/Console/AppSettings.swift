@@ -72,6 +72,11 @@ struct AppSettings {
         tree.path(to: page).map { ($0.name, tree.title(of: $0, languages) ?? $0.name) }
     }
 
+    /// The languages of a page's texts, by these texts.
+    func languages(of page: String, _ languages: [String]) -> [String: String] {
+        tree[page].map { tree.languages(of: $0, languages) } ?? [:]
+    }
+
     /// The list of a row, if the reader may edit it.
     func list(_ row: PageView.Row) -> EditableList? { EditableList(row, in: tree) }
 

@@ -98,9 +98,10 @@ struct DraftRequest {
         _ settings: AppSettings, _ list: EditableList, _ draft: ListDraft, _ item: Int?, refused: PageInput? = nil,
         _ refusal: FormRefusal? = nil
     ) -> ConsoleStep {
+        let view = settings.view(draft, languages, errors: refused?.texts ?? [:])
         let page = ItemPage(
-            list: list, view: settings.view(draft, languages, errors: refused?.texts ?? [:]), instance: instance,
-            name: settings.name(languages), index: item,
+            list: list, view: view, instance: instance, name: settings.name(languages),
+            languages: settings.languages(of: view.name, languages), index: item,
             digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), of: list, cookie: cookie),
             cookie: cookie, refused: refused, refusal: refusal)
         return .answer(page.answer)

@@ -9,6 +9,8 @@ struct ItemPage {
     let view: PageView
     let instance: AppInstance
     let name: AppName
+    /// The languages of the page's texts, by these texts.
+    let languages: [String: String]
     /// The item to change; nil for a new one.
     let index: Int?
     /// The digest of the item as it was shown, and for a new one of all items.
@@ -31,13 +33,14 @@ struct ItemPage {
 
     private var content: [Markup] {
         let route = ConsoleRoute.item(instance, list: list.key, index: index)
+        let fields = PageFields(view, languages)
         return [
             .tag("h1", foreign: heading), refusal.map { Markup.mistakes(refused, $0, on: view) } ?? Markup([]),
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
                 .init("autocomplete", "off"),
                 of: [FormToken.hidden(for: route, cookie: cookie), .hidden(ItemDigest.field, digest)]
-                    + view.groups.map(group) + [buttons]),
+                    + view.groups.map { group($0, fields) } + [buttons]),
         ]
     }
 
@@ -50,15 +53,13 @@ struct ItemPage {
             ])
     }
 
-    private func group(_ group: PageView.Group) -> Markup {
-        let (indices, others) = (view.fieldIndices, view.otherRows)
+    private func group(_ group: PageView.Group, _ fields: PageFields) -> Markup {
         let rows = group.rows.map { row in
             SettingRow(
-                row: row, isEditable: indices.contains(row.index), other: others[row.index],
-                typed: row.key.flatMap { refused?.typed[$0] },
+                row: row, fields: fields, typed: row.key.flatMap { refused?.typed[$0] },
                 instance: instance, images: view.images, form: .draft,
                 shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
         }
-        return .group(group, rows)
+        return .group(group, rows, fields.languages)
     }
 }

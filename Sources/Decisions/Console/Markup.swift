@@ -81,6 +81,11 @@ package struct Markup: Sendable, Equatable {
         Markup(html: "<\(name)\(attributes.map(\.text).joined())>")
     }
 
+    /// A text of an app, in the language that it is translated to (PAG-10).
+    static func spoken(_ text: String, _ languages: [String: String]) -> Markup {
+        .tag("bdi", .optional("lang", languages[text]), text: text)
+    }
+
     /// An image that says nothing beside the text that it stands with; its bytes are within the page.
     static func image(_ image: PageImage) -> Markup {
         let bytes = String(decoding: Base64.encode(image.bytes), as: UTF8.self)

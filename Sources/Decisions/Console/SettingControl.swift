@@ -13,9 +13,11 @@ struct SettingControl {
     let instance: AppInstance
     /// Those of the page.
     let images: [String: PageImage]
+    /// As ``PageFields/languages``.
+    let languages: [String: String]
 
     /// The name of the row, behind its image.
-    var title: [Markup] { image(row.image) + [.tag("bdi", text: row.name)] }
+    var title: [Markup] { image(row.image) + [.spoken(row.name, languages)] }
 
     private func image(_ name: String?) -> [Markup] { name.flatMap { images[$0] }.map { [.image($0)] } ?? [] }
 
@@ -36,7 +38,7 @@ struct SettingControl {
         case .text(let traits), .secureText(let traits): return hasLineEnds ? area(traits) : field(traits)
         case .multilineText(let traits): return area(traits)
         case .choice(let choices) where choices.allowsOthers: return suggesting(choices)
-        case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) })
+        case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) }, languages)
         case .radio(let choices): return radio(choices)
         case .date(let traits): return Markup([date(traits)] + dateText)
         case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
@@ -139,14 +141,15 @@ struct SettingControl {
     }
 
     /// The value that is none of the entries has one, too.
-    private func menu(_ entries: [(title: String, text: String)]) -> Markup {
+    private func menu(_ entries: [(title: String, text: String)], _ languages: [String: String] = [:]) -> Markup {
         let isListed = entries.contains { $0.text == text }
         let present = [(title: text.isEmpty ? "none" : text, text: text)]
         return .tag(
             "select", .init("id", row.field), name, disabled, described, invalid,
             of: ((isListed ? [] : present) + entries).map { entry in
                 .tag(
-                    "option", .init("value", entry.text), .flag("selected", if: entry.text == text), text: entry.title)
+                    "option", .init("value", entry.text), .flag("selected", if: entry.text == text),
+                    .optional("lang", languages[entry.title]), text: entry.title)
             })
     }
 
@@ -161,7 +164,7 @@ struct SettingControl {
                         .single(
                             "input", .init("type", "radio"), name, .init("value", option.input),
                             .flag("checked", if: option.input == text), disabled)
-                    ] + image(option.image) + [.tag("bdi", text: option.title)])
+                    ] + image(option.image) + [.spoken(option.title, languages)])
             })
     }
 

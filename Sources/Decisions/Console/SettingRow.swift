@@ -2,6 +2,20 @@
 
 import TandemPages
 
+/// The fields of a page, and what all of its rows share.
+struct PageFields {
+    /// The indices of the rows with a field.
+    let indices: Set<Int>
+    /// The rows with the fields of those that could be edited and have none, by the indices of these.
+    let others: [Int: PageView.Row]
+    /// The languages of the page's texts, by these texts.
+    let languages: [String: String]
+
+    init(_ view: PageView, _ languages: [String: String]) {
+        (indices, others, self.languages) = (view.fieldIndices, view.otherRows, languages)
+    }
+}
+
 /// One row.
 struct SettingRow {
     /// The form that a row stands in.
@@ -13,10 +27,7 @@ struct SettingRow {
     }
 
     let row: PageView.Row
-    /// Whether it has a field.
-    let isEditable: Bool
-    /// The row of the same property that has the field in its place.
-    var other: PageView.Row?
+    let fields: PageFields
     /// The text of a refused form.
     var typed: String?
     let instance: AppInstance
@@ -26,9 +37,13 @@ struct SettingRow {
     /// Whether the field draws attention to itself, because the app has refused what was typed.
     var shakes = false
 
+    private var isEditable: Bool { fields.indices.contains(row.index) }
+    private var languages: [String: String] { fields.languages }
+
     var markup: Markup {
         let control = SettingControl(
-            row: row, text: typed ?? row.input, isEditable: isEditable, instance: instance, images: images)
+            row: row, text: typed ?? row.input, isEditable: isEditable, instance: instance, images: images,
+            languages: languages)
         let title =
             row.isLabelled
             ? Markup.tag("label", .init("class", "title"), .init("for", row.field), of: control.title)
@@ -62,13 +77,15 @@ struct SettingRow {
     private var notes: Markup {
         // A radio group's is that of its section.
         let footer: String? = if case .choice(let choices) = row.kind { choices.footer } else { nil }
-        var notes = [row.subtitle, footer, row.summary].compactMap(\.self).map { Markup.tag("p", foreign: $0) }
+        var notes = [row.subtitle, footer, row.summary].compactMap(\.self).map { text in
+            Markup.tag("p", of: [.spoken(text, languages)])
+        }
         if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
         // Of an edit in force by a person here its layer says everything.
         if let edit = row.edit, row.author != nil || row.hiddenEdit != nil {
             notes.append(.tag("p", .init("class", "edit"), foreign: edit))
         }
-        if let other {
+        if let other = fields.others[row.index] {
             let place = other.isLabelled ? other.field : other.id
             let link = Markup.tag("a", .init("href", "#" + place), foreign: other.name)
             notes.append(.tag("p", .init("class", "lock"), of: [Markup("The same setting as "), link, Markup(".")]))
@@ -93,9 +110,15 @@ struct SettingRow {
 
 extension Markup {
     /// A section with its title, rows and footer, and what stands below them.
-    static func group(_ group: PageView.Group, _ rows: [SettingRow], _ end: Markup...) -> Markup {
-        let title = group.title.map { Markup.tag("legend", of: [.tag("h2", foreign: $0)]) }
-        let footer = group.footer.map { Markup.tag("p", .init("class", "footer"), foreign: $0) }
+    static func group(
+        _ group: PageView.Group, _ rows: [SettingRow], _ languages: [String: String], _ end: Markup...
+    ) -> Markup {
+        let title = group.title.map { text in
+            Markup.tag("legend", of: [Markup.tag("h2", of: [.spoken(text, languages)])])
+        }
+        let footer = group.footer.map { text in
+            Markup.tag("p", .init("class", "footer"), of: [.spoken(text, languages)])
+        }
         return .tag(
             "fieldset", of: [title].compactMap(\.self) + rows.map(\.markup) + [footer].compactMap(\.self) + end)
     }
@@ -145,8 +168,8 @@ extension PageView {
         }
     }
 
-    /// The rows with the fields of those that could be edited and have none, by the indices of these.
-    var otherRows: [Int: Row] {
+    /// As ``PageFields/others``.
+    fileprivate var otherRows: [Int: Row] {
         let fields = fields
         let indices = Set(fields.map(\.index))
         let repeated = rows.filter { row in

@@ -32,14 +32,18 @@ struct SettingsPage {
     }
 
     private var content: [Markup] {
-        let (indices, others) = (view.fieldIndices, view.otherRows)
+        let fields = PageFields(view, settings.languages(of: view.name, languages))
         return top("") + [
             news,
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "values"),
                 .link("data-events", .events(settings.instance)), .init("autocomplete", "off"),
-                of: [token] + view.groups.map { group($0, indices, others) }
-                    + [.tag("p", of: indices.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])]),
+                of: [token] + view.groups.map { group($0, fields) }
+                    + [
+                        .tag(
+                            "p",
+                            of: fields.indices.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])
+                    ]),
             resets,
         ]
     }
@@ -103,21 +107,21 @@ struct SettingsPage {
 
     // MARK: groups and rows
 
-    private func group(_ group: PageView.Group, _ indices: Set<Int>, _ others: [Int: PageView.Row]) -> Markup {
-        let rows = group.rows.map { row($0, isEditable: indices.contains($0.index), others[$0.index]) }
+    private func group(_ group: PageView.Group, _ fields: PageFields) -> Markup {
+        let rows = group.rows.map { row($0, fields) }
         guard let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 else {
-            return .group(group, rows)
+            return .group(group, rows, fields.languages)
         }
         let title: [Markup] =
             group.title.map { [Markup("Reset all of "), .tag("bdi", text: $0)] } ?? [Markup("Reset these")]
-        return .group(group, rows, .ofOtherForm(ResetButton.group.rawValue, "\(first.index)", title))
+        return .group(group, rows, fields.languages, .ofOtherForm(ResetButton.group.rawValue, "\(first.index)", title))
     }
 
-    private func row(_ row: PageView.Row, isEditable: Bool, _ other: PageView.Row?) -> SettingRow {
+    private func row(_ row: PageView.Row, _ fields: PageFields) -> SettingRow {
         let list = settings.list(row).map { ListControl(list: $0, instance: settings.instance, cookie: cookie) }
         return SettingRow(
-            row: row, isEditable: isEditable, other: other,
-            typed: isEditable ? row.key.flatMap { refused?.typed[$0] } : nil,
+            row: row, fields: fields,
+            typed: fields.indices.contains(row.index) ? row.key.flatMap { refused?.typed[$0] } : nil,
             instance: settings.instance, images: view.images, form: .page(list),
             shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
     }

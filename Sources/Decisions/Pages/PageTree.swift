@@ -90,6 +90,14 @@ package struct PageTree: Sendable {
         return own
     }
 
+    /// The languages of a page's translated texts, by the texts as its reader has them.
+    package func languages(of page: Page, _ languages: [String]) -> [String: String] {
+        guard !strings.isEmpty else { return [:] }
+        let translation = strings.translation(for: languages)
+        let texts = page.specifiers.flatMap(\.texts).compactMap { translation.tagged($0, tables: page.tables) }
+        return Dictionary(texts.map { ($0.text, $0.tag) }) { first, _ in first }
+    }
+
     /// The pages from the root to another one on the shortest way, without the page itself.
     package func path(to name: String) -> [Page] { ways[name] ?? [] }
 

@@ -45,22 +45,31 @@ package struct StringsTables: Sendable, Equatable {
 
     /// The translations for a reader.
     package func translation(for preferred: [String]) -> Translation {
-        Translation(languages: languages.isEmpty ? [] : order(preferred).compactMap { languages[$0] })
+        let order = languages.isEmpty ? [] : order(preferred)
+        return Translation(languages: order.compactMap { tag in languages[tag].map { (tag: tag, tables: $0) } })
     }
 
     /// The tables of a reader's languages, in their order.
     package struct Translation: Sendable {
-        fileprivate let languages: [[String: [String: String]]]
+        fileprivate let languages: [(tag: String, tables: [String: [String: String]])]
 
         /// The translation of a text, else the text.
         /// - Parameter tables: the first table of the first language that has the text counts.
-        package func text(_ key: String, tables: [String]) -> String {
+        package func text(_ key: String, tables: [String]) -> String { found(key, tables)?.text ?? key }
+
+        /// The translation of a text with the tag of its language; nil for a text without one, and for one of `Base`.
+        func tagged(_ key: String, tables: [String]) -> (text: String, tag: String)? {
+            // A directory may have any name.
+            found(key, tables).flatMap { (2...3).contains($0.tag.prefix { $0 != "-" }.utf8.count) ? $0 : nil }
+        }
+
+        private func found(_ key: String, _ tables: [String]) -> (text: String, tag: String)? {
             for language in languages {
                 for table in tables {
-                    if let text = language[table]?[key] { return text }
+                    if let text = language.tables[table]?[key] { return (text, language.tag) }
                 }
             }
-            return key
+            return nil
         }
     }
 
