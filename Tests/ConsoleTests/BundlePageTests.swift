@@ -214,6 +214,33 @@ import Testing
         #expect(browser.get(Browser.page + "/pages/Root")?.text.contains("action=\"\(Browser.page)\"") == true)
     }
 
+    @Test(
+        "PAG-13, CON-14: a number that is typed has its bounds, a locked box its state, a reset the name of its group")
+    func notes() throws {
+        let specifiers = [
+            Specifier(.group, ["Title": "Night"]), Specifier(.textField, ["Key": "count", "Title": "Count"]),
+            Specifier(.toggle, ["Key": "quiet", "Title": "Quiet"]),
+        ]
+        let browser = Browser([], on: pageTree(["Root": specifiers]))
+        browser.declarations = [
+            SettingDeclaration(
+                name: "count", type: .integer, editor: .edit, summary: "", bounds: .integer(1...9),
+                initialValue: .integer(5)),
+            SettingDeclaration(
+                name: "quiet", type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(false)),
+        ]
+        browser.rows = [
+            "count": ["edited": true], "quiet": ["layer": "signed", "value": true, "edited": true, "edit": false],
+        ]
+        let page = try #require(browser.get(Browser.page)?.text)
+        for text in [
+            "Range: 1 to 9.", "<output for=\"f-2\">on</output>", "Reset all of <bdi>Night</bdi>", "Edited: false.",
+            "<section id=\"app\" aria-label=\"App\">",
+        ] { #expect(page.contains(text), "\(text)") }
+        browser.application = ["app": .string(Browser.app)]
+        #expect(browser.get(Browser.page)?.text.contains("<section id=\"app\"></section>") == true)
+    }
+
     @Test("CON-18, PAG-29: images that entries name are within the page, beside texts; one that nobody has is left out")
     func images() throws {
         let root = [

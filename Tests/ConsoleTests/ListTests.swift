@@ -327,6 +327,38 @@ import Testing
         }
     }
 
+    @Test("CON-16, PAG-10: headings and titles of pages and drafts have the app's title and its device")
+    func headings() throws {
+        let browser = browser(["tags": ["a"]])
+        let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)"
+        let pairing = try #require(UniqueIdentifier(text: "0123ABCD-0000-4000-8000-0123456789AB"))
+        browser.pairings = [["pairing": .data(pairing.bytes), "name": "kiosk"]]
+        browser.declarations = browser.declarations.map { old in
+            SettingDeclaration(
+                name: old.name, type: old.type, editor: old.editor, summary: "", access: .counterpart,
+                initialValue: old.initialValue)
+        }
+        for (place, heading) in [
+            ("", "Root! (org.example.lamp) on kiosk"), ("/pages/Lists", "Root! on kiosk: Lists!"),
+            ("/lists/tags/0", "Root! on kiosk: tags, item 1"), ("/lists/tags/new", "Root! on kiosk: tags, new item"),
+        ] {
+            let page = try #require(browser.get(path + place)?.text)
+            #expect(page.contains("<title>\(heading) - Tandem</title>") && page.contains("<bdi>\(heading)</bdi></h1>"))
+        }
+        let found = try #require(browser.get(path + "?q=TAG")?.text)
+        #expect(found.contains("<title>Search: TAG, Root!") && found.contains("aria-label=\"Search\" value=\"TAG\""))
+    }
+
+    @Test("CON-19, CON-12: the draft that nobody answers for is sent again with what was typed")
+    func unsent() throws {
+        let browser = browser(["tags": ["a"]])
+        let digest = try Self.value("item", in: try #require(browser.get(Self.draft("tags"))?.text))
+        browser.silence = .unanswered("away")
+        let lost = try #require(browser.post(Self.draft("tags"), "item=\(digest)&b.value=&v.value=b"))
+        #expect(lost.status == 504 && lost.text.contains("name=\"item\" value=\"\(digest)\""))
+        #expect(lost.text.contains("action=\"\(Self.draft("tags"))\"") && lost.text.contains("value=\"b\""))
+    }
+
     @Test("CON-18: a page below others leads back to each of them")
     func way() throws {
         let page = try #require(browser().get(Browser.page + "/pages/More")?.text)

@@ -1,8 +1,6 @@
 // Form that nobody has judged, because the daemon did not answer for its page: the answer has what was typed in hidden
 // fields and sends it again. Secrets stay out of every page (CON-13).
 
-import TandemOperations
-
 /// A form of settings that can be sent again.
 struct UnsentForm {
     let input: SettingsInput
