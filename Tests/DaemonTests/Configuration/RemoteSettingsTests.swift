@@ -107,6 +107,19 @@ import Testing
         #expect(ask("settings-get").name == "unreachable")
     }
 
+    @Test("CTL-42: one answer stands for an app that is not there and for one that opens nothing to its primary")
+    func nothingOpen() throws {
+        try nodes.pair()
+        let missing = ask("settings-get")
+        let closed = try SchemaDocument(writing: [document.schema.declarations[0]])
+        _ = try nodes.startApp(with: closed, answering: [])
+        let text = "the device has taken no schema of the app, or the app opens nothing to this primary"
+        for answer in [missing, ask("settings-get"), ask("settings-schema")] {
+            #expect(answer.name == "not-found" && answer.body["text"] == .string(text))
+        }
+        #expect(nodes.ask(nodes.secondary, "settings-get", nodes.body([:])).code == 0, "the device itself has it")
+    }
+
     // MARK: one end
 
     /// A device in the role, whose link the test is the other end of.

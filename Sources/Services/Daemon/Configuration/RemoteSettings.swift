@@ -446,10 +446,11 @@ extension ControlFailure {
         case .file:
             // Its text has paths of this device.
             self.init(.store, "the device cannot read or write the app's settings")
-        case .notAllowed, .unknownApp:
-            // The app has left the secondary's side meanwhile: the same answer as for an app that was never there
-            // (SES-83). An end of the pairing ends the link, and with it the answer.
-            self.init(.notFound, SettingsFailure.noSchema.description)
+        case .notAllowed, .unknownApp, .noSchema:
+            // One answer for all: a primary sees no difference between an app that is not there, one on the other side
+            // (SES-83) and one that opens nothing. An end of the pairing ends the link, and with it the answer.
+            self.init(
+                .notFound, "the device has taken no schema of the app, or the app opens nothing to this primary")
         default: self.init(failure)
         }
     }

@@ -30,7 +30,7 @@ struct SettingsOutcome {
 enum SettingsFailure: Error {
     /// No app with this identifier is installed.
     case unknownApp
-    /// The app has sent no schema.
+    /// The app has no schema here: none was sent, or none was taken. For a primary also: the app opens nothing to it.
     case noSchema
     /// The asker may no longer edit: the app is another user's (CTL-2), or the pairing has ended.
     case notAllowed
@@ -64,7 +64,9 @@ extension SettingsFailure: CustomStringConvertible {
         case .notStored: "the daemon's store takes nothing now"
         case .notAllowed: "the app has another user now"
         case .unknownApp: "no app with this identifier is installed on this device; 'tandem apps list' shows all"
-        case .noSchema: "the app has sent no schema; an app does when it registers with its configuration installed"
+        case .noSchema:
+            "this daemon has taken no schema of the app; an app sends one when it registers with its configuration "
+                + "installed, and the daemon's log says if it was refused"
         case .document(let error): "the app's schema: \(error)"
         case .refused(let error): error.description
         case .unfit(let refusals): refusals.prefix(8).map { "\($0.key): \($0.text)" }.joined(separator: "; ")
