@@ -10,8 +10,12 @@ package struct Table: Sendable, Equatable {
     package let columns: [String]
     /// The cells, a dash for an empty one.
     package private(set) var rows: [[String]] = []
+    /// Texts below rows, by the rows' indices.
+    private var notes: [Int: [String]] = [:]
     /// Sentences about the rows that say how to go on.
     package private(set) var advice: [String] = []
+    /// The columns below which no cell is wrapped.
+    private static let narrowest = 8
 
     /// A table without rows.
     package init(_ title: String, _ columns: [String]) {
@@ -26,18 +30,57 @@ package struct Table: Sendable, Equatable {
     package mutating func add(_ cells: String...) { add(cells) }
 
     /// Adds a row of as many cells as there are columns.
-    package mutating func add(_ cells: [String]) { rows.append(cells.map { $0.isEmpty ? "-" : $0 }) }
+    /// - Parameter notes: texts that stand below the row.
+    package mutating func add(_ cells: [String], notes: [String] = []) {
+        if !notes.isEmpty { self.notes[rows.count] = notes }
+        rows.append(cells.map { $0.isEmpty ? "-" : $0 })
+    }
 
     /// The title, the column names, the rows and the advice, each on a line of its own.
-    package var lines: [String] {
+    package var lines: [String] { lines(width: .max) }
+
+    /// The same within a width, for cells of any length: the widest columns are wrapped.
+    /// - Parameters:
+    ///   - width: the columns of the terminal. Where they are too few, lines are longer.
+    ///   - whole: the index of a column whose cells are never wrapped, because people copy them.
+    ///   - first: the index of the column below which the notes of a row begin.
+    package func lines(width: Int, whole: Int? = nil, notesBelow first: Int = 0) -> [String] {
         guard !rows.isEmpty else { return [] }
-        let all = [columns] + rows
-        let widths = columns.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
-        let body = all.map { row in
-            let cells = row.enumerated().map { $1 + String(repeating: " ", count: widths[$0] - $1.count) }
-            return "  " + Self.trimmed(cells.joined(separator: "  "))
+        let widths = widths(within: width - 2, whole)
+        let indent = String(repeating: " ", count: widths[..<first].reduce(4) { $0 + $1 + 2 })
+        var lines = TextColumns.wrapped(title, within: max(Self.narrowest, width)) + Self.aligned(columns, widths)
+        for (index, row) in rows.enumerated() {
+            lines += Self.aligned(row, widths)
+            for note in notes[index] ?? [] {
+                lines += TextColumns.wrapped(note, within: max(2 * Self.narrowest, width - indent.count))
+                    .map { indent + $0 }
+            }
         }
-        return [title] + body + advice.map { "  " + $0 }
+        return lines + advice.map { "  " + $0 }
+    }
+
+    /// The width of each column: as its cells need it, or so that the widest ones share what there is.
+    private func widths(within room: Int, _ whole: Int?) -> [Int] {
+        let all = [columns] + rows
+        var widths = columns.indices.map { column in all.map { TextColumns.count(of: $0[column]) }.max() ?? 0 }
+        while widths.reduce(2 * (widths.count - 1), +) > room {
+            let wrapped = widths.indices.filter { $0 != whole && widths[$0] > Self.narrowest }
+            guard let widest = wrapped.max(by: { widths[$0] < widths[$1] }) else { break }
+            widths[widest] -= 1
+        }
+        return widths
+    }
+
+    /// The lines of one row.
+    private static func aligned(_ row: [String], _ widths: [Int]) -> [String] {
+        let cells = row.enumerated().map { TextColumns.wrapped($1, within: widths[$0]) }
+        return (0..<(cells.map(\.count).max() ?? 0)).map { index in
+            let texts = cells.enumerated().map { column, lines in
+                let text = index < lines.count ? lines[index] : ""
+                return text + String(repeating: " ", count: max(0, widths[column] - TextColumns.count(of: text)))
+            }
+            return "  " + trimmed(texts.joined(separator: "  "))
+        }
     }
 
     /// The same for a table that was asked for by itself: without rows it says so.
@@ -97,6 +140,11 @@ package enum Printable {
             shown.append(isShown ? scalars[index] : "?")
         }
         return String(shown) + (text.unicodeScalars.count > limit ? "..." : "")
+    }
+
+    /// The lines of a text that may have several, each safe to print; none of an empty text.
+    package static func lines(_ text: String) -> [String] {
+        text.split(whereSeparator: \.isNewline).map { Self.text(String($0), limit: 1000) }
     }
 
     /// Whether a joiner belongs to what an eye sees: between two pictures, and after a virama that takes the vowel away
