@@ -214,12 +214,15 @@ package struct PageInput: Sendable, Equatable {
     }
 
     /// The texts of lines. A last line feed ends the last text, and begins none.
-    private static func listed(_ lines: String) -> [String] {
+    static func listed(_ lines: String) -> [String] {
         var texts: [String] =
             lines.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         if texts.last == "" { texts.removeLast() }
         return texts
     }
+
+    /// The lines of texts, which ``listed(_:)`` reads back.
+    static func lines(of texts: [String]) -> String { texts.joined(separator: "\n") + (texts.last == "" ? "\n" : "") }
 
     /// Whether ``text(_:_:)`` of a value is read back as the value. One that its type cannot hold may be replaced.
     static func hasText(_ value: PropertyListValue, _ declaration: SettingDeclaration) -> Bool {
@@ -234,7 +237,7 @@ package struct PageInput: Sendable, Equatable {
     static func text(_ value: PropertyListValue, _ declaration: SettingDeclaration?) -> String {
         guard let typed = declaration?.value(stored: value) else { return value.stringValue ?? value.description }
         switch typed {
-        case .strings(let texts): return texts.joined(separator: "\n") + (texts.last == "" ? "\n" : "")
+        case .strings(let texts): return lines(of: texts)
         case .date: return text(value, DateTraits())
         case .array, .dictionary: return PropertyListJSON.text(value)
         case .data, .coded: return typed.description

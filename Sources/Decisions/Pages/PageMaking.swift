@@ -168,8 +168,8 @@ private struct PageMaking {
         let name = title(specifier, kind, value)
         let lock = lock(kind, declaration, known, value)
         return PageView.Row(
-            index: index, key: declaration == nil ? nil : specifier.key, kind: kind, title: name,
-            subtitle: subtitle(specifier, declaration, value),
+            index: index, key: declaration == nil ? nil : specifier.key, type: declaration?.type, kind: kind,
+            title: name, subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
             alignment: specifier.alignment, value: value,
             shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
@@ -505,9 +505,9 @@ extension PageView.Row {
     /// A row that shows nothing but that there is one.
     fileprivate init(index: Int, kind: PageView.Kind) {
         self.init(
-            index: index, key: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil, alignment: .natural,
-            value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil, isEdited: false,
-            hiddenEdit: nil, author: nil, tag: [], allowsNothing: false, range: nil, lock: .noValue,
+            index: index, key: nil, type: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil,
+            alignment: .natural, value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil,
+            isEdited: false, hiddenEdit: nil, author: nil, tag: [], allowsNothing: false, range: nil, lock: .noValue,
             needsRestart: false, isSecret: false, error: nil, press: nil)
     }
 }

@@ -133,6 +133,8 @@ package struct PageView: Sendable, Equatable {
         package let index: Int
         /// The property; nil for a row without a value.
         package let key: String?
+        /// The type of the property; nil without one.
+        let type: SettingType?
         package let kind: Kind
         package let title: String
         package let subtitle: String?
