@@ -195,7 +195,9 @@ import Testing
         let options =
             "<option value=\"f\" lang=\"de\">Eilig</option>"
             + "<option value=\"s\" selected lang=\"de\">Langsam</option>"
-        for text in [options, "type=\"password\"", "<input type=\"date\" id=\"f-2\""] {
+        let zone = "<span class=\"zone\" id=\"r-2-zone\"> UTC</span>"
+        let described = "aria-describedby=\"r-2-zone r-2-notes\""
+        for text in [options, "type=\"password\"", "<input type=\"date\" id=\"f-2\"", zone, described] {
             #expect(page.contains(text), "\(text)")
         }
         #expect(

@@ -40,8 +40,8 @@ struct SettingControl {
         case .choice(let choices) where choices.allowsOthers: return suggesting(choices)
         case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) }, languages)
         case .radio(let choices): return radio(choices)
-        case .date(let traits): return Markup([date(traits)] + dateText)
-        case .titleValue: return .tag("output", .init("id", row.field), foreign: row.shown)
+        case .date(let traits): return Markup([date(traits)] + zone + dateText)
+        case .titleValue: return Markup([.tag("output", .init("id", row.field), foreign: row.shown)] + zone)
         case .button:
             if let key = row.press { return .ofOtherForm(SettingsInput.pressed, FieldKey.encode(key), title) }
             return Markup([
@@ -65,7 +65,9 @@ struct SettingControl {
     private var fieldName: String { SettingsInput.value + FieldKey.encode(row.key ?? "") }
     private var name: Markup.Attribute { .init("name", fieldName) }
     private var disabled: Markup.Attribute { .flag("disabled", if: !isEditable) }
-    private var described: Markup.Attribute { .init("aria-describedby", "\(row.id)-notes") }
+    private var described: Markup.Attribute {
+        .init("aria-describedby", (row.zone == nil ? "" : "\(row.id)-zone ") + "\(row.id)-notes")
+    }
     private var invalid: Markup.Attribute { .init("aria-invalid", row.error == nil ? "false" : "true") }
     private var hasLineEnds: Bool { text.utf8.contains { $0 == 10 || $0 == 13 } }
 
@@ -166,6 +168,11 @@ struct SettingControl {
                             .flag("checked", if: option.input == text), disabled)
                     ] + image(option.image) + [.spoken(option.title, languages)])
             })
+    }
+
+    /// The zone of a date, which no browser asks for.
+    private var zone: [Markup] {
+        row.zone.map { [.tag("span", .init("class", "zone"), .init("id", "\(row.id)-zone"), text: " \($0)")] } ?? []
     }
 
     /// The running app's own text for a date.
