@@ -250,12 +250,7 @@ extension Subcommand {
 
     /// Prints what the app's own checks have done, or could not do.
     private static func warn(of answer: PropertyListDictionary, _ console: Console) {
-        for key in (answer["replaced"]?.arrayValue ?? []).compactMap(\.stringValue) {
-            console.warn("the app has replaced the value of \(Printable.text(key))")
-        }
-        if answer["unchecked"] == true {
-            console.warn("the app has given no answer: its own checks were not made")
-        }
+        for warning in EditReport(answer).warnings() { console.warn(Printable.text(warning)) }
     }
 
     private static func printRows(

@@ -45,7 +45,10 @@ extension Subcommand {
                     "tags": .dictionary(tags),
                 ]
                 do {
-                    step = try arguments.send(.settingsSet, body, at: path)
+                    step = try arguments.send(.settingsSet, body, at: path) { answer in
+                        let warnings = EditReport(answer).warnings { editor.name(of: $0) }
+                        for warning in warnings { console.warn(Printable.text(warning)) }
+                    }
                 } catch ControlError.unfit(let text, let checks) {
                     step = editor.refused(text, PageRefusal.all(in: checks), of: values)
                 }
@@ -75,11 +78,13 @@ extension Subcommand {
 
 extension Arguments {
     /// Sends a change; its refusal is a text for the person, except that of the app's own checks.
+    /// - Parameter taken: gets the answer to a change that is stored.
     fileprivate func send(
-        _ command: ControlName, _ body: PropertyListDictionary, at path: String
+        _ command: ControlName, _ body: PropertyListDictionary, at path: String,
+        taken: (PropertyListDictionary) -> Void = { _ in }
     ) throws -> PageEditor.Step {
         do {
-            _ = try ask(command, try settings(body), at: path)
+            taken(try ask(command, try settings(body), at: path))
             return .show
         } catch ControlError.refused(_, let text) {
             return .refuse(text)
