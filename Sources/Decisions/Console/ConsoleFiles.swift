@@ -25,6 +25,7 @@ package enum ConsoleFiles {
         .row { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .25rem .75rem; align-items: center;
           padding-block: .75rem; border-block-end: 1px solid var(--soft); }
         .row > input:not([type=checkbox]), .row > select, .row > textarea { grid-column: 1 / -1; inline-size: 100%; }
+        .row > input:has(+ .zone) { grid-column: 1; }
         .row > input[type=checkbox] { justify-self: start; inline-size: 1.5rem; block-size: 1.5rem; }
         .title { font-weight: 600; }
         img { max-inline-size: 2rem; max-block-size: 2rem; vertical-align: middle; margin-inline-end: .5rem; }
