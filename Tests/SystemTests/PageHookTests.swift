@@ -111,6 +111,8 @@ import Testing
         #expect(stopped.status == 200 && stopped.body.contains("The app does not answer"))
         let unchecked = try await settings("set", "colour=#000000")
         #expect(unchecked.status == 0 && unchecked.errors.contains("its own checks were not made"), "\(unchecked)")
+        let typed = try await settings("edit", input: "3 #000001\nquit\n")
+        #expect(typed.status == 0 && typed.errors.contains("its own checks were not made"), "\(typed)")
         let press = try await settings("press", "alarm")
         #expect(press.status == 1 && press.errors.contains("no-answer"), "\(press)")
         app.signal(SIGCONT)
