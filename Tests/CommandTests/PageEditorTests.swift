@@ -96,6 +96,69 @@ import Testing
         #expect(!ofItems)
     }
 
+    private static let described: [String: [Specifier]] = [
+        "Root": [
+            Specifier(.group, ["Title": "Sound", "FooterText": "All of them are loud."]),
+            Specifier(
+                .textView,
+                ["Key": "hosts", "Title": .string(String(repeating: "Hosts ", count: 40)), "IASKSubtitle": "Where?"]),
+            Specifier(.textView, ["Key": "note", "Title": "Note"]),
+            Specifier(.datePicker, ["Key": "wake", "Title": "Wake", "DatePickerMode": "Time"]),
+        ]
+    ]
+
+    /// The same pages with a list of texts, an explanation and a restart, which no entry of a page has.
+    private static func describedForm() throws -> PageEditor {
+        let tree = PageTree { name throws(SettingsBundleProblem) in
+            Self.described[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
+        }
+        let declarations = [
+            SettingDeclaration(
+                name: "hosts", type: .strings, editor: .edit, summary: "Names of hosts.", needsRestart: true,
+                initialValue: .strings(["a", "b"])),
+            SettingDeclaration(
+                name: "note", type: .string, editor: .edit, summary: "", initialValue: .string("one\ntwo")),
+            SettingDeclaration(
+                name: "wake", type: .date, editor: .edit, summary: "", allowsNothing: true, initialValue: .nothing),
+        ]
+        let layout = tree.layout(for: SettingsSchema(declarations))
+        let document = try SchemaDocument(writing: declarations, layout: layout)
+        return try #require(PageEditor(document, page: PageTree.root, PageRequest()))
+    }
+
+    @Test("PAG-13: a row has its layer, its restart, the app's texts and the footer, within the width of the terminal")
+    func described() throws {
+        var form = try Self.describedForm()
+        let edit = ["hosts": PageValue(value: ["c"], layer: "user", isEdited: true)]
+        for width in [40, 80, 200] {
+            let lines = form.lines(edit, width: width)
+            #expect(lines.allSatisfy { $0.count <= width }, "\(width)")
+            let text = lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
+            for part in [
+                "user", "default", "Edited. Takes effect when the app starts again.", #"Default: ["a","b"]"#, "Where?",
+                "Names of hosts.", "All of them are loud.", #"["c"]"#,
+            ] {
+                #expect(text.contains(part), "\(width): \(part)")
+            }
+        }
+    }
+
+    @Test("PAG-35: a list of texts and a text of several lines are shown in full and typed as JSON, as their rows say")
+    func several() throws {
+        var form = try Self.describedForm()
+        #expect(form.lines([:]).contains { $0.contains(#""one\ntwo""#) })
+        let hosts = form.take("1", [:])
+        #expect(hosts == .say(["  a", "  b", #"It is typed like this: 1 ["first","second"]"#]))
+        let note = form.take("2", [:])
+        #expect(note == .say(["  one", "  two", #"It is typed like this: 2 "first line\nsecond line""#]))
+        #expect(form.take("3", [:]) == .say(["  No value.", "It is typed like this: 3 09:30"]))
+        let plain = form.take("1 c", [:])
+        #expect(plain.refusal?.contains(#"such as ["first","second"]"#) == true)
+        #expect(form.take(#"1 ["c","d e"]"#, [:]) == .set(["hosts": ["c", "d e"]]))
+        #expect(form.take(#"2 "three\nfour""#, [:]) == .set(["note": "three\nfour"]))
+        #expect(form.take("empty 1", [:]) == .set(["hosts": []]))
+    }
+
     @Test("PAG-27, PAG-28: a button is pressed by its number while the app takes presses, and else the page says why")
     func buttons() throws {
         let document = try Self.document(of: ["Root": [Specifier(.button, ["Key": "test", "Title": "Test"])]])

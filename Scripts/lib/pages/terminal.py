@@ -7,10 +7,11 @@ import termios
 
 from steps import Renderer, Wrong
 
-HEADER = re.compile(r"^ +title +value +state$")
+HEADER = re.compile(r"^ +title +value( +layer)?$")
 ITEM = re.compile(r"^  (\d+)  (.*)$")
-WORDS = {"-": "", "true": "on", "false": "off"}
-BOUNDS = re.compile(r" \([-0-9.]+ to [-0-9.]+\)$")
+WORDS = {"-": "", '""': "", "true": "on", "false": "off"}
+# Other renderers show these beside the value: the bounds of a slider, and the zone of a date.
+BESIDE = re.compile(r" \([-0-9.]+ to [-0-9.]+\)$| UTC$")
 
 
 class Terminal(Renderer):
@@ -69,17 +70,31 @@ class Terminal(Renderer):
         rows, columns = [], None
         for line in self.shown:
             if HEADER.match(line):
-                columns = [line.index(word) for word in ("title", "value", "state")]
+                columns = line.index("title"), line.index("value"), line.index("layer") if "layer" in line else None
             elif columns and line.startswith("    "):
-                first, second, third = columns
-                title, value, notes = (text.strip() for text in (line[first:second], line[second:third], line[third:]))
-                # A slider's value has its bounds behind it, which other renderers show as a slider.
-                value = BOUNDS.sub("", WORDS.get(value, value))
-                rows.append({"number": line[:first].strip(), "title": title, "value": value, "notes": notes,
-                             "target": value})
+                columns = self.take(line, columns, rows)
             else:
                 columns = None
+        for row in rows:
+            value = WORDS.get(row["value"], row["value"])
+            row["value"] = row["target"] = BESIDE.sub("", value)
         return rows
+
+    @staticmethod
+    def take(line, columns, rows):
+        """A line of a section: a row, the rest of one that is wrapped, a note below it, or the footer, which ends the rows."""
+        first, second, third = columns
+        number, title, value = line[:first].strip(), line[first:second].strip(), line[second:third].strip()
+        if number.isdigit():
+            rows.append({"number": number, "title": title, "value": value, "notes": ""})
+        elif number:
+            return None
+        elif line[first:first + 2] == "  " and line[first + 2] != " ":
+            rows[-1]["notes"] = f"{rows[-1]['notes']} {line.strip()}".strip()
+        else:
+            for name, text in (("title", title), ("value", value)):
+                rows[-1][name] = f"{rows[-1][name]} {text}".strip()
+        return columns
 
     def number(self, title):
         self.until(lambda: self.row(title) is not None, True, f"that there is {title}")

@@ -48,6 +48,19 @@ struct Console: Sendable {
         return .refused("cannot write the result: \(reason)")
     }
 
+    /// The columns of what is no terminal.
+    static let plainColumns = 80
+
+    /// The columns of a terminal.
+    static func columns(of descriptor: CInt) -> Int {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return plainColumns }
+        return Int(size.ws_col)
+    }
+
+    /// The columns of standard output.
+    static var columns: Int { columns(of: STDOUT_FILENO) }
+
     /// Writes a line to standard error.
     func warn(_ line: String) { _ = LocalFile.write(Array((line + "\n").utf8), to: STDERR_FILENO) }
 

@@ -87,19 +87,13 @@ struct ProgressBar {
             label: isTransferring ? label : "reading " + label,
             done: isTransferring ? progress.transferred : progress.handedOver, total: progress.total,
             elapsed: Linux.bootTime.since(began))
-        write("\r" + line.text(width: Self.width - 1) + "\u{1B}[K")
+        write("\r" + line.text(width: Console.columns(of: STDERR_FILENO) - 1) + "\u{1B}[K")
     }
 
     func clear() { if isTerminal { write("\r\u{1B}[K") } }
 
     /// Time since the bar was made.
     var elapsed: Duration { Linux.bootTime.since(began) }
-
-    private static var width: Int {
-        var size = winsize()
-        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
-    }
 
     private func write(_ text: String) { _ = LocalFile.write(Array(text.utf8), to: STDERR_FILENO) }
 }

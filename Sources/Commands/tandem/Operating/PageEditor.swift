@@ -52,11 +52,14 @@ struct PageEditor {
     private var note: String?
 
     static let help = """
-        N TEXT    give row N a value             N         open row N, press it, or show its choices
+        N TEXT    give row N a value             N         open row N, press it, or show its value and choices
         empty N   take its value away            reset N   take the edit of row N back
         add       begin a new item of a list     up N, down N, delete N   move or delete an item
         done      store the draft of an item     cancel    drop it
         back      to where you came from         quit      end
+        A list of texts is typed as JSON, such as ["first","second"], and so is a text
+        of several lines, such as "first\\nsecond". A text in quotation marks is JSON, too.
+        Dates and times are in UTC, as 2026-11-23, 09:30 or 2026-11-23T09:30.
         """
 
     /// Begins on a page.
@@ -75,19 +78,23 @@ struct PageEditor {
     }
 
     /// The screen as text.
-    /// - Parameter values: those of now.
-    mutating func lines(_ values: [String: PageValue]) -> [String] {
+    /// - Parameters:
+    ///   - values: those of now.
+    ///   - width: the columns of the terminal.
+    mutating func lines(_ values: [String: PageValue], width: Int = Console.plainColumns) -> [String] {
         request.values = values
         switch screens[screens.count - 1] {
         case .page(let name):
             guard let view = PageView.make(tree, document.schema, page: name, request) else { return [] }
             rows = view.rows
-            return [view.title ?? view.name] + (note.map { [$0] } ?? []) + numbered(view)
+            let note = note.map { TextColumns.wrapped($0, within: width) } ?? []
+            return [view.title ?? view.name] + note + numbered(view, width)
         case .draft(let key, let draft, let old):
             let view = view(draft)
             rows = view.rows
             let wrong = draft.errors.map { "  \($0.description)" }
-            return ["\(key): \(old == nil ? "new item" : "item"), ends with done or cancel"] + numbered(view) + wrong
+            let head = "\(key): \(old == nil ? "new item" : "item"), ends with done or cancel"
+            return [head] + numbered(view, width) + wrong
         case .list(let key):
             guard let editable = list(key) else { return ["The list cannot be edited."] }
             let list = editable.list
@@ -103,15 +110,18 @@ struct PageEditor {
         draft.view(in: tree, languages: request.languages, hidden: request.hidden)
     }
 
-    private func numbered(_ view: PageView) -> [String] {
+    /// The rows with their numbers. An item has no layers: all of its values are those of one property.
+    private func numbered(_ view: PageView, _ width: Int) -> [String] {
+        let layers = isDrafting ? [] : ["layer"]
         var number = 0
         return view.groups.flatMap { group in
-            var table = Table(group.title ?? "-", ["", "title", "value", "state"])
+            var table = Table(cell(group.title ?? "-"), ["", "title", "value"] + layers)
             for row in group.rows {
                 number += 1
-                table.add(["\(number)", cell(row.name), cell(row.text), cell(row.state)])
+                let cells = ["\(number)", cell(row.name), cell(row.text)] + layers.map { _ in row.layer ?? "" }
+                table.add(cells, notes: row.notes)
             }
-            return table.lines.map { "  \($0)" }
+            return group.lines(of: table, width: width - 2, notesBelow: 1).map { "  \($0)" }
         }
     }
 
@@ -154,6 +164,9 @@ struct PageEditor {
 
     /// Whether the draft of an item has neither ended with done nor with cancel.
     var isDrafting: Bool { if case .draft = screens[screens.count - 1] { true } else { false } }
+
+    /// The name of a property for the person: the title of its row, or its key.
+    func name(of key: String) -> String { rows.first { $0.key == key }.map(\.name) ?? key }
 
     /// The change was taken: a draft has ended.
     mutating func stored() {
@@ -217,22 +230,34 @@ struct PageEditor {
             screens.append(.page(name))
             return .show
         case .list:
-            guard let key = row.key, list(key) != nil else { return .refuse(row.state) }
+            guard let key = row.key, list(key) != nil else { return .refuse(row.state ?? "It cannot be opened.") }
             screens.append(.list(key))
             return .show
         case .choice(let choices), .radio(let choices):
             return .say(choices.options.map { "  \($0.input)  \($0.title)" })
         case .toggle: return .say(["  on", "  off"])
         case .button: return row.press.map { .press($0) } ?? .refuse("This button works in the app alone.")
-        default: return .say([row.summary, row.subtitle, row.text].compactMap(\.self))
+        default: return .say(whole(row))
         }
+    }
+
+    /// The value of a row in full, and how another one is typed.
+    private func whole(_ row: PageView.Row) -> [String] {
+        let lines = row.lines.count > 1 ? row.lines : row.text.isEmpty ? ["No value."] : [row.text]
+        let number = (rows.firstIndex { $0.index == row.index } ?? 0) + 1
+        let example = row.isEditable && !row.isSecret ? row.example : nil
+        return lines.map { "  \($0)" } + (example.map { ["It is typed like this: \(number) \($0)"] } ?? [])
     }
 
     private mutating func edit(_ row: PageView.Row, _ text: String) -> Step {
         guard let key = row.key else { return Self.noValue }
         guard !row.isSecret else { return .refuse("A secret would be seen here: use settings set --values FILE.") }
         if case .list = row.kind { return .refuse("Type the number alone to open the list.") }
-        let fields = [key: row.input(of: text)]
+        guard let field = row.input(ofLine: text) else {
+            let example = row.example.map { ", such as \($0)" } ?? ""
+            return .refuse("A list of texts is typed as JSON, each text without a line end\(example).")
+        }
+        let fields = [key: field]
         let shown = [key: row.input]
         switch screens[screens.count - 1] {
         case .draft(let list, var draft, let old):
@@ -287,16 +312,4 @@ struct PageEditor {
     }
 
     private static var changed: Step { .refuse("The list was changed meanwhile; nothing is stored.") }
-}
-
-extension PageView.Row {
-    /// The text of a field for what was typed: a choice may be typed by its title, too.
-    fileprivate func input(of text: String) -> String {
-        switch kind {
-        case .choice(let choices), .radio(let choices):
-            if choices.options.contains(where: { $0.input == text }) { return text }
-            return choices.options.first { $0.title == text }?.input ?? text
-        default: return text
-        }
-    }
 }

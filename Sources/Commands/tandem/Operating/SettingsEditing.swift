@@ -30,7 +30,8 @@ extension Subcommand {
             switch step {
             case .show:
                 editor.follow(try arguments.runningState(at: path))
-                for line in editor.lines(try arguments.pageValues(at: path)) { console.print(Printable.text(line)) }
+                let lines = editor.lines(try arguments.pageValues(at: path), width: Console.columns)
+                for line in lines { console.print(Printable.text(line)) }
             case .say(let lines):
                 for line in lines { console.print(Printable.text(line)) }
             case .refuse(let text, let offers):

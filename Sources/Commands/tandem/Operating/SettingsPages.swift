@@ -12,7 +12,11 @@ extension Subcommand {
     static let settingsPages = Subcommand(
         path: ["settings", "pages"], summary: "show an app's settings pages as a person sees them",
         options: .ofPages("this page alone"),
-        notes: "Hidden rows and the values of secrets are never printed.",
+        notes: """
+            'layer' is where the value comes from: 'signed' configuration, a 'user's edit, the app's 'default', or the
+            store, environment, arguments and files of an app that runs. Dates and times are in UTC. A text that is
+            empty or has several lines stands as JSON. Hidden rows and the values of secrets are never printed.
+            """,
         examples: ["settings pages --app org.example.lamp", "settings pages --app org.example.lamp --page Sound"]
     ) { arguments, console in
         let path = try arguments.settingsPath()
@@ -31,11 +35,12 @@ extension Subcommand {
             let known = Printable.text(pages.joined(separator: ", "))
             throw CommandFailure.refused("the app has no page '\(page)'; its pages are \(known)")
         }
-        if let note = running.note { console.print(note) }
+        let width = Console.columns
+        for line in running.note.map({ TextColumns.wrapped($0, within: width) }) ?? [] { console.print(line) }
+        let text = PageText(tree: tree, request: request)
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
             console.print(Printable.text(view.title ?? view.name))
-            let text = PageText(tree: tree, request: request)
-            for line in view.groups.flatMap({ text.table($0).lines }) { console.print("  \(line)") }
+            for line in view.groups.flatMap({ text.lines($0, width: width - 2) }) { console.print("  \(line)") }
         }
     }
 }
@@ -85,13 +90,14 @@ private struct PageText {
     let tree: PageTree
     let request: PageRequest
 
-    func table(_ group: PageView.Group) -> Table {
-        var table = Table(Printable.text(group.title ?? "-"), ["title", "value", "key", "state"])
+    func lines(_ group: PageView.Group, width: Int) -> [String] {
+        var table = Table(Printable.text(group.title ?? "-"), ["title", "value", "key", "layer"])
         for row in group.rows {
-            table.add([row.title, row.text, row.key ?? row.press ?? "", row.state].map { Printable.text($0) })
+            let cells = [row.title, row.text, row.key ?? row.press ?? "", row.layer ?? ""]
+            table.add(cells.map { Printable.text($0) }, notes: row.notes)
             for line in items(of: row) { table.add(line.map { Printable.text($0) }) }
         }
-        return table
+        return group.lines(of: table, width: width, whole: 2)
     }
 
     /// A line for each item of a list, with what its page would show.
@@ -108,26 +114,46 @@ private struct PageText {
     }
 }
 
+extension PageView.Group {
+    /// The table of its rows with its footer; of a group without rows the texts alone.
+    func lines(of table: Table, width: Int, whole: Int? = nil, notesBelow column: Int = 0) -> [String] {
+        let footer = Printable.lines(footer ?? "").flatMap { TextColumns.wrapped($0, within: width - 2) }
+        let rows = table.lines(width: width, whole: whole, notesBelow: column)
+        return (rows.isEmpty && !footer.isEmpty ? [table.title] : rows) + footer.map { "  \($0)" }
+    }
+}
+
 extension PageView.Row {
     /// Its value for people.
     var text: String {
         if isSecret { return SettingError.redacted }
         return switch kind {
         case .page(let name): "page \(name)"
-        case .custom(let name?): shown.isEmpty ? "page \(name)" : shown
+        case .custom(let name?): shown.isEmpty ? "page \(name)" : line
         case .slider(let slider): "\(shown) (\(slider.range))"
         case .link(let url): url
         case .mail(let mail): mail.to.joined(separator: ", ")
         case .list(let list): list.items.count == 1 ? "1 item" : "\(list.items.count) items"
         case .unsupported(let reason): reason
-        default: shown
+        default: line
         }
     }
 
-    /// Why it is as it is: rule, lock, edit.
-    var state: String {
-        let edit = isEdited ? author.map { "Edited by \($0)." } ?? "Edited." : nil
-        return [error, lock?.text, edit, press.map { _ in "Can be pressed." }].compactMap(\.self).filter { !$0.isEmpty }
-            .joined(separator: " ")
+    /// Why it is as it is: rule, lock, edit; nil for a row about which there is nothing to say.
+    var state: String? {
+        let restart = needsRestart ? "Takes effect when the app starts again." : nil
+        let all = [error, lock?.text, edit, press.map { _ in "Can be pressed." }, restart].compactMap(\.self)
+        let state = all.filter { !$0.isEmpty }.joined(separator: " ")
+        return state.isEmpty ? nil : state
+    }
+
+    /// The lines below it, each safe to print: its state, its default and the app's own texts about it.
+    var notes: [String] {
+        // A radio group's is that of its section.
+        let footer: String? = if case .choice(let choices) = kind { choices.footer } else { nil }
+        let other = layer == "default" || shownDefault.isEmpty || shownDefault == shown ? nil : lineOfDefault
+        let bounds = range.map { "Range: \($0)." }
+        let texts = [state, other.map { "Default: \($0)" }, bounds, subtitle, footer, summary]
+        return texts.flatMap { Printable.lines($0 ?? "") }
     }
 }
