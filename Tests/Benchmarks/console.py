@@ -133,10 +133,11 @@ def show_many(case, unit, values, target):
 
 def live_updates(browser, page):
     """Milliseconds from sending the form with an edit until the event at an open page."""
-    form = re.search(r'name="form" value="(\w+)"', browser.get(page)[0].partition('id="values"')[2]).group(1)
-    stream = browser.events(f"{page}/events")
-    stream.readline()
-    stream.readline()
+    text = browser.get(page)[0]
+    form = re.search(r'name="form" value="(\w+)"', text.partition('id="values"')[2]).group(1)
+    stream = browser.events(re.search(r'data-events="([^"]+)"', text).group(1))
+    while not stream.readline().startswith(b"event: current"):
+        pass
     taken = []
     for number in range(EDITS):
         time.sleep(BETWEEN_EDITS)

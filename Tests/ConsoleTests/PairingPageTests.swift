@@ -67,7 +67,7 @@ import Testing
         let page = try #require(browser.get("/pair")).text
         #expect(page.contains("Link 3f2a91bc may be used for 4 min, with 3 attempts left."))
         #expect(page.contains("Link 01020304 was used by kiosk.") && !page.contains("Take back link 01020304"))
-        #expect(page.contains("data-events=\"/events\"") && page.contains("aria-live=\"polite\""))
+        #expect(page.contains("data-events=\"/events?mark=-.") && page.contains("aria-live=\"polite\""))
         #expect(browser.post("/pair", "cancel=\(token)")?.location == .pair)
         #expect(browser.commands.last { $0.command == .pairCancel }?.body == ["token": .data(Browser.token)])
         browser.refusal = .refused(name: "not-found", text: "no such join link is open")
@@ -90,16 +90,5 @@ import Testing
         browser.role = "primary"
         page = try #require(browser.get("/pair")).text
         #expect(page.contains("--listen") && !page.contains("tandem join") && !page.contains("id=\"make\""))
-    }
-
-    @Test("CON-15, CON-22: the time that a link has left is no event; an attempt with it and its use are")
-    func events() {
-        var updates = LiveUpdates()
-        func event(_ link: PropertyListDictionary) -> String? {
-            updates.event(ofStatus: ["links": [.dictionary(link)]])
-        }
-        #expect(event(["left": 2000, "attempts": 5]) == nil && event(["left": 1000, "attempts": 5]) == nil)
-        #expect(event(["left": 900, "attempts": 4]) != nil)
-        #expect(event(["left": 800, "attempts": 4, "pairing": .data([1])]) != nil)
     }
 }

@@ -363,45 +363,6 @@ import Testing
         #expect(page.components(between: "org.example.horn", and: "</bdi>").count == 1)
     }
 
-    @Test("CON-15: an event says that something has changed and not what, and times are no change")
-    func events() throws {
-        var updates = LiveUpdates()
-        let rows: PropertyListValue = [["key": "name", "value": "a"]]
-        #expect(updates.event(ofSettings: ["settings": rows, "ordinal": 1]) == nil)
-        #expect(updates.event(ofSettings: ["settings": rows, "ordinal": 2]) == nil)
-        let event = updates.event(ofSettings: ["settings": [["key": "name", "value": "b"]], "ordinal": 3])
-        #expect(event == "event: settings\ndata: changed\n\n")
-        updates = LiveUpdates()
-        #expect(updates.event(ofStatus: ["uptime": 1, "pairings": [["since": 1, "level": "linked"]]]) == nil)
-        #expect(updates.event(ofStatus: ["uptime": 2, "pairings": [["since": 2, "level": "linked"]]]) == nil)
-        #expect(updates.event(ofStatus: ["uptime": 2, "pairings": [["since": 0, "level": "unreachable"]]]) != nil)
-    }
-
-    @Test("CON-15: the time since which a device has no such pairing, also in the text of a problem, is no change")
-    func endedPairing() throws {
-        func status(_ seconds: Int64, _ problem: PropertyListValue, _ text: String) -> PropertyListDictionary {
-            [
-                "pairings": [["name": "kiosk", "endedThere": .integer(seconds * 1000)]],
-                "health": ["problems": [["name": problem, "text": .string("\(text) \(seconds) s")]]],
-            ]
-        }
-        var updates = LiveUpdates()
-        #expect(updates.event(ofStatus: status(1, "unlinked", "ended")) == nil)
-        #expect(updates.event(ofStatus: status(2, "unlinked", "ended")) == nil)
-        #expect(updates.event(ofStatus: status(3, "store", "the disk is full")) != nil)
-        #expect(updates.event(ofStatus: status(3, "store", "stored again")) != nil, "another text is a change")
-    }
-
-    @Test("CON-15, LIM-126: looks at an app's settings have a pause, however fast its device answers")
-    func pause() {
-        let start = MonotonicTime(nanoseconds: 0)
-        var updates = LiveUpdates()
-        updates.looks(at: start)
-        #expect(updates.pause(at: start) == .milliseconds(500))
-        #expect(updates.pause(at: start + .milliseconds(200)) == .milliseconds(300))
-        #expect(updates.pause(at: start + .seconds(10)) == .zero)
-    }
-
     @Test("CON-11: the front page has what the command line has, and says what the daemon does not answer")
     func front() throws {
         let replies: [ConsoleReply] = [
@@ -416,5 +377,9 @@ import Testing
             "12 more of &#39;letters&#39;",
         ]
         for text in texts { #expect(page.contains(text), "\(text)") }
+        let away = [ConsoleReply](repeating: .failure(.unanswered("no daemon answers")), count: 4)
+        let without = Markup(FrontPage.content(away)).html
+        #expect(without.contains("<h1><bdi>Device</bdi></h1>"))
+        #expect(without.components(between: "no daemon", and: "<").count == 1, "one reason is said once")
     }
 }

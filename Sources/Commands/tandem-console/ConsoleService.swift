@@ -71,11 +71,11 @@ final class ConsoleService {
             printAddress()
         case .ask(let questions, let then):
             daemon.ask(questions) { [self] replies in follow(then(replies), exchange) }
-        case .stream(let instance):
+        case .stream(let instance, let mark):
             guard streams.hasRoom else {
                 return exchange.answer(WebAnswer(503, "too many pages are open\n"))
             }
-            exchange.answer(with: streams.open(instance))
+            exchange.answer(with: streams.open(instance, mark: mark))
         }
     }
 }

@@ -1,5 +1,5 @@
 // Event streams of open pages: one watch of the daemon for each app, or for the device, however many pages show it. It
-// ends with the last of them.
+// ends with the last of them. All watches share the looks at the device.
 
 import TandemBase
 import TandemConsole
@@ -14,11 +14,15 @@ final class LiveStreams {
     private static let countLimit = 32
     /// Time after which a silent stream sends a line, by which one whose browser is gone is found (LIM-126).
     private static let heartbeat = Duration.seconds(15)
+    /// Time between two looks at the device.
+    private static let pause = Duration.seconds(2)
 
     private let daemon: DaemonPort
     private let loop: EventLoop
     private var watches: [AppInstance?: Watch] = [:]
     private var beat: TimerToken?
+    private var exchange: ControlExchange?
+    private var timer: TimerToken?
 
     init(daemon: DaemonPort, loop: EventLoop) {
         self.daemon = daemon
@@ -28,13 +32,14 @@ final class LiveStreams {
     /// Whether one more may be opened.
     var hasRoom: Bool { watches.values.reduce(0) { $0 + $1.count } < Self.countLimit }
 
-    /// Opens a stream of an app's changes, or of the device's.
-    func open(_ instance: AppInstance?) -> EventStream {
+    /// Opens a stream for a page of an app, or of the device.
+    /// - Parameter mark: the mark of the state that the page was made of.
+    func open(_ instance: AppInstance?, mark: String) -> EventStream {
         let stream = EventStream(limit: LiveUpdates.byteLimit)
         stream.send(LiveUpdates.heartbeat)
         let watch = watches[instance] ?? Watch(of: instance, daemon: daemon, loop: loop)
         watches[instance] = watch
-        watch.add(stream)
+        watch.add(stream, LiveUpdates(of: instance, mark: mark))
         stream.onEnd = { [unowned self, unowned stream] in
             watch.remove(stream)
             if watch.count == 0, watches[instance] === watch {
@@ -43,13 +48,15 @@ final class LiveStreams {
             }
         }
         if beat == nil { beatLater() }
+        look()
         return stream
     }
 
     /// Ends all.
     func stop() {
         for watch in watches.values { watch.end() }
-        if let beat { loop.cancel(beat) }
+        for token in [beat, timer].compactMap(\.self) { loop.cancel(token) }
+        exchange?.cancel()
     }
 
     private func beatLater() {
@@ -59,19 +66,31 @@ final class LiveStreams {
             if !watches.isEmpty { beatLater() }
         }
     }
+
+    /// Looks at the device, unless a look is under way.
+    private func look() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        guard exchange == nil, !watches.isEmpty else { return }
+        exchange = daemon.ask(ConsoleQuestion(.status)) { [unowned self] reply in
+            exchange = nil
+            for watch in watches.values { watch.found(status: reply) }
+            timer = loop.schedule(after: Self.pause) { [unowned self] in look() }
+        }
+    }
 }
 
 /// The watch of one app, or of the device.
 private final class Watch {
-    /// Time that the daemon waits for a change, and between two looks at the device.
+    /// Time that the daemon waits for a change of an app's settings, and until the next look after a failure.
     private static let wait = Duration.seconds(10)
     private static let pause = Duration.seconds(2)
 
     private let instance: AppInstance?
     private let daemon: DaemonPort
     private let loop: EventLoop
-    private var streams: [ObjectIdentifier: EventStream] = [:]
-    private var updates = LiveUpdates()
+    private var pages: [ObjectIdentifier: (stream: EventStream, updates: LiveUpdates)] = [:]
+    private var state: LiveState
     private var exchange: ControlExchange?
     private var timer: TimerToken?
     private var isStopped = false
@@ -80,16 +99,22 @@ private final class Watch {
         self.instance = instance
         self.daemon = daemon
         self.loop = loop
+        state = LiveState(of: instance)
         look()
     }
 
-    var count: Int { streams.count }
+    var count: Int { pages.count }
 
-    func add(_ stream: EventStream) { streams[ObjectIdentifier(stream)] = stream }
-    func remove(_ stream: EventStream) { streams[ObjectIdentifier(stream)] = nil }
-    func send(_ text: String) { for stream in streams.values { stream.send(text) } }
+    func add(_ stream: EventStream, _ updates: LiveUpdates) {
+        let key = ObjectIdentifier(stream)
+        pages[key] = (stream, updates)
+        sendEvent(to: key)
+    }
+
+    func remove(_ stream: EventStream) { pages[ObjectIdentifier(stream)] = nil }
+    func send(_ text: String) { for page in pages.values { page.stream.send(text) } }
     func end() {
-        for stream in streams.values { stream.end() }
+        for page in pages.values { page.stream.end() }
         stop()
     }
 
@@ -101,33 +126,40 @@ private final class Watch {
         timer = nil
     }
 
-    private func look() {
-        timer = nil
-        guard let instance else { return lookAtDevice() }
-        updates.looks(at: loop.now)
-        daemon.ask([Console.state(of: instance)]) { [weak self] replies in
-            if let self, !isStopped { found(replies[0]) }
-        }
+    /// Takes the answer to a look at the device.
+    func found(status reply: ConsoleReply) {
+        state.take(status: reply)
+        sendEvents()
     }
 
-    private func lookAtDevice() {
-        exchange = daemon.ask(ConsoleQuestion(.status)) { [weak self] reply in
-            guard let self else { return }
-            if case .success(let status) = reply, let event = updates.event(ofStatus: status) { send(event) }
-            lookLater()
+    private func sendEvents() { for key in Array(pages.keys) { sendEvent(to: key) } }
+
+    private func sendEvent(to key: ObjectIdentifier) {
+        if let event = pages[key]?.updates.event(at: state) { pages[key]?.stream.send(event) }
+    }
+
+    // MARK: the app's settings
+
+    private func look() {
+        timer = nil
+        guard let instance else { return }
+        state.looks(at: loop.now)
+        daemon.ask([Console.state(of: instance)]) { [weak self] replies in
+            if let self, !isStopped { found(settings: replies[0]) }
         }
     }
 
     /// A failure is looked at again after a while: the app or the daemon may come back.
-    private func found(_ reply: ConsoleReply) {
-        guard let instance, case .success(let state) = reply, let ordinal = state["ordinal"]?.unsignedValue else {
+    private func found(settings reply: ConsoleReply) {
+        state.take(settings: reply)
+        sendEvents()
+        guard let instance, case .success(let settings) = reply, let ordinal = settings["ordinal"]?.unsignedValue else {
             return lookLater()
         }
-        if let event = updates.event(ofSettings: state) { send(event) }
         let question = Console.waiting(instance, after: ordinal, atMost: Self.wait)
         exchange = daemon.ask(question) { [weak self] reply in
             guard let self else { return }
-            if case .success = reply { look(after: updates.pause(at: loop.now)) } else { lookLater() }
+            if case .success = reply { look(after: state.pause(at: loop.now)) } else { lookLater() }
         }
     }
 

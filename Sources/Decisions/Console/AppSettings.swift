@@ -18,6 +18,8 @@ struct AppSettings {
     let facts: AppFacts?
     /// The name of the app's device; nil if the daemon has not told it.
     private let device: String?
+    /// The mark of the state that its pages show.
+    let mark: String
     private let tree: PageTree
     private var values: [String: PageValue]
 
@@ -36,6 +38,10 @@ struct AppSettings {
             let document = try SchemaDocument(reading: schema["schema"]?.dataValue ?? [])
             (self.schema, tree) = (document.schema, PageTree(document))
         } catch { throw .failed("the app's schema: \(error)") }
+        var known = LiveState(of: instance)
+        known.take(settings: replies[1])
+        known.take(status: replies[3])
+        mark = known.mark
         values = PageValue.all(in: (state["settings"]?.arrayValue ?? []).compactMap(\.dictionaryValue))
     }
 

@@ -35,8 +35,8 @@ package enum ConsoleStep {
     case welcome(WebAnswer)
     /// Requests to the daemon, one after the other; their answers in the same order lead to the next step.
     case ask([ConsoleQuestion], then: ([ConsoleReply]) -> ConsoleStep)
-    /// A stream of changes, of an app's settings or of the device.
-    case stream(AppInstance?)
+    /// A stream of events for a page of an app's settings or of the device, which was made of the state with this mark.
+    case stream(AppInstance?, mark: String)
 }
 
 /// One console.
@@ -112,7 +112,7 @@ package struct Console: ~Copyable {
                             "Device", cookie: cookie,
                             [
                                 .tag(
-                                    "div", .init("id", "live"), .link("data-events", .events(nil)),
+                                    "div", .init("id", "live"), .events(of: nil, mark: FrontPage.mark(replies)),
                                     of: FrontPage.content(replies))
                             ])))
             }
@@ -147,7 +147,7 @@ package struct Console: ~Copyable {
             guard request.method == "GET" else {
                 return .answer(.methodRefused("this address is a stream\n", takes: "GET"))
             }
-            return .stream(instance)
+            return .stream(instance, mark: request.mark)
         case .leave, .style, .script: return .answer(.methodRefused("this address takes a form\n", takes: "POST"))
         }
     }

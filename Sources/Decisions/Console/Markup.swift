@@ -30,6 +30,11 @@ package struct Markup: Sendable, Equatable {
             Attribute(name, route.path + (fragment.map { "#" + PercentText.encode($0) } ?? ""))
         }
 
+        /// The address of the stream of a page, which was made of the state with this mark.
+        static func events(of instance: AppInstance?, mark: String) -> Attribute {
+            Attribute("data-events", "\(ConsoleRoute.events(instance).path)?\(WebRequest.markField)=\(mark)")
+        }
+
         /// An address from outside; nil for one that is neither of the web nor of a mail, such as a script, and for one
         /// of the web without a host: a browser takes `http:/x` for a path of the console itself.
         package static func address(_ url: String) -> Attribute? {

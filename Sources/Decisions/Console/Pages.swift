@@ -120,19 +120,29 @@ package enum FrontPage {
         [.init(.status), .init(.health), .init(.deadLetters), .init(.trace, ["after": 0])]
     }
 
-    /// The content, from the answers to the requests; one that failed leaves its part out, and says so.
+    /// The mark of the state that the page shows.
+    package static func mark(_ replies: [ConsoleReply]) -> String {
+        var state = LiveState(of: nil)
+        state.take(status: replies[0])
+        return state.mark
+    }
+
+    /// The content, from the answers to the requests; one that failed leaves its part out, and says so. Several that
+    /// failed for one reason say it once.
     package static func content(_ replies: [ConsoleReply]) -> [Markup] {
         let bodies = replies.map { Fact((try? $0.get()) ?? [:]) }
         let report = StatusReport(bodies[0])
-        let failures = replies.compactMap { reply -> Markup? in
-            if case .failure(let error) = reply { .alert(error.description) } else { nil }
+        var failures: [String] = []
+        for case .failure(let error) in replies where !failures.contains(error.description) {
+            failures.append(error.description)
         }
         let device = report.device.map { name, text in
             Markup.tag("div", of: [.tag("dt", text: name), .tag("dd", foreign: text)])
         }
         let tables = report.tables + [Table.deadLetters(bodies[2].list("letters")), events(bodies[3])]
-        return [.tag("h1", foreign: bodies[0].text("name"))] + failures + bodies.flatMap(ConsoleFrame.leftOut)
-            + [health(bodies[1])]
+        let name = bodies[0].text("name")
+        return [.tag("h1", foreign: name.isEmpty ? "Device" : name)] + failures.map(Markup.alert)
+            + bodies.flatMap(ConsoleFrame.leftOut) + [health(bodies[1])]
             + tables.map(\.markup) + [.tag("h2", text: "Device"), .tag("dl", of: device)]
     }
 

@@ -80,7 +80,8 @@ struct PairingPage {
         let content: [Markup] =
             reports.isEmpty ? [.tag("p", text: "No link is open.")] : [.tag("ul", of: reports.map(item))]
         return .tag(
-            "div", .init("id", "live"), .link("data-events", .events(nil)), .init("aria-live", "polite"), of: content)
+            "div", .init("id", "live"), .events(of: nil, mark: FrontPage.mark([.success(status.body)])),
+            .init("aria-live", "polite"), of: content)
     }
 
     private func item(_ link: JoinLinkReport) -> Markup {

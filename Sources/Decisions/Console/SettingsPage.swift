@@ -33,17 +33,14 @@ struct SettingsPage {
 
     private var content: [Markup] {
         let fields = PageFields(view, settings.languages(of: view.name, languages))
+        let save = Markup.tag(
+            "p", .init("class", "save"), of: [.tag("button", .init("type", "submit"), text: "Save")])
         return top("") + [
             news,
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "values"),
-                .link("data-events", .events(settings.instance)), .init("autocomplete", "off"),
-                of: [token] + view.groups.map { group($0, fields) }
-                    + [
-                        .tag(
-                            "p",
-                            of: fields.indices.isEmpty ? [] : [.tag("button", .init("type", "submit"), text: "Save")])
-                    ]),
+                .events(of: settings.instance, mark: settings.mark), .init("autocomplete", "off"),
+                of: [token] + view.groups.map { group($0, fields) } + (fields.indices.isEmpty ? [] : [save])),
             resets,
         ]
     }
@@ -76,8 +73,9 @@ struct SettingsPage {
                 .tag("button", .init("type", "submit"), text: "Search"),
             ])
         let note = settings.running.note.map { Markup.tag("p", .init("id", "running"), text: $0) }
+        let known = [settings.facts?.markup, note].compactMap(\.self)
         return [
-            .tag("h1", foreign: heading), settings.facts?.markup ?? Markup([]), note ?? Markup([]),
+            .tag("h1", foreign: heading), .tag("div", .init("id", "facts"), of: known),
             isFirst ? Markup([]) : way(to: view.name), search,
         ]
     }

@@ -34,6 +34,12 @@ package struct WebRequest: Sendable {
         query?["q"].map { String(decoding: $0.utf8.prefix(256), as: UTF8.self) } ?? ""
     }
 
+    /// The mark of the state that a page shows, for its stream: that of the last event if the browser connects again.
+    package var mark: String { values("last-event-id").last ?? query?[Self.markField] ?? "" }
+
+    /// The field of a stream's query with the mark.
+    static let markField = "mark"
+
     /// The languages of the person at the browser, preferred first, at most as many as a bundle has.
     package var languages: [String] {
         let parts = values("accept-language").flatMap { $0.split(separator: ",") }
