@@ -37,7 +37,7 @@ package struct LiveUpdates: Sendable {
         (phase, mark) = (.followed, state.mark)
         guard isOld || isFirst else { return nil }
         // The browser names the mark when it connects again.
-        return "event: \(isOld ? name : "current")\nid: \(mark)\ndata: -\n\n"
+        return "event: \(isOld ? name : "current")\nid: \(mark)\ndata: \(isOld ? "changed" : "same")\n\n"
     }
 
     /// A line that a browser passes over; one that is gone is found by it.
