@@ -217,6 +217,7 @@ import Testing
         browser.rows["volume"] = ["layer": "user", "value": 7, "edited": true, "by": "hub"]
         browser.configurations = [["app": .string(Browser.app), "version": 3, "state": "applied"]]
         let page = try #require(browser.get(Browser.page)?.text)
+        #expect(page.contains("<div id=\"facts\"><section"), "an open page replaces this part")
         for text in ["Lamp 1.2", "Configuration 3: applied<", "Edited by hub."] {
             #expect(page.contains(text), "\(text)")
         }
@@ -227,6 +228,17 @@ import Testing
         browser.configurations[0]["waived"] = true
         let marked = try #require(browser.get(Browser.page)?.text)
         #expect(marked.contains("class=\"mistake\"><bdi>Configuration 3: applied, invalid signature allowed"))
+    }
+
+    @Test("CON-12, CON-15: a page with a field has one Save, and one without a field has none")
+    func save() throws {
+        let page = try #require(browser.get(Browser.page)?.text)
+        #expect(page.components(between: "<p class=\"save\">", and: "</p>").count == 1)
+        browser.declarations = [
+            SettingDeclaration(
+                name: "server", type: .string, editor: .edit, summary: "", access: .signed, initialValue: .string("s"))
+        ]
+        #expect(browser.get(Browser.page)?.text.contains("class=\"save\"") == false)
     }
 
     @Test("CON-13: a secret is written and never shown")
@@ -310,9 +322,9 @@ import Testing
         let page = try #require(browser.get(path))
         #expect(page.status == 200 && page.text.contains("<h1><bdi>org.example.lamp on kiosk</bdi></h1>"))
         #expect(page.text.contains("<title>org.example.lamp on kiosk - Tandem</title>"))
+        #expect(browser.commands.last { $0.command == .settingsGet }?.body["pairing"]?.dataValue?.first == 1)
         let own = try #require(browser.get(Browser.page)?.text)
         #expect(own.contains("<h1><bdi>org.example.lamp on &lt;") && !own.contains("kiosk"))
-        #expect(browser.commands.last { $0.command == .settingsGet }?.body["pairing"]?.dataValue?.first == 1)
         #expect(browser.post(path, "v.volume=7")?.status == 422)
         #expect(browser.post(path, "v.mode=b")?.status == 303)
         #expect(browser.changed == ["mode": "b"])

@@ -6,13 +6,15 @@ package enum ConsoleFiles {
     /// The stylesheet: light and dark, from 320 px, in both directions of writing.
     package static let style = """
         :root { color-scheme: light dark; --line: #767676; --bad: #b00020; --good: #1a6e2e; --soft: #f2f2f2;
-          --link: #0b57d0; }
+          --link: #0b57d0; --page: #fff; scroll-padding-block: 4rem; }
         @media (prefers-color-scheme: dark) {
-          :root { --line: #8c8c8c; --bad: #ff8a80; --good: #81c995; --soft: #2a2a2a; --link: #8ab4f8; }
-          body { background: #161616; color: #ececec; }
+          :root { --line: #8c8c8c; --bad: #ff8a80; --good: #81c995; --soft: #2a2a2a; --link: #8ab4f8;
+            --page: #161616; }
+          body { color: #ececec; }
         }
         * { box-sizing: border-box; }
-        body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; overflow-wrap: anywhere; }
+        body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; overflow-wrap: anywhere;
+          background: var(--page); }
         main { max-inline-size: 64rem; margin-inline: auto; padding: 1rem; }
         header { display: flex; flex-wrap: wrap; gap: 1rem; justify-content: space-between; padding: .5rem 1rem;
           border-block-end: 1px solid var(--line); }
@@ -47,9 +49,11 @@ package enum ConsoleFiles {
         fieldset + fieldset { margin-block-start: 1rem; }
         legend { font-weight: 600; }
         legend h2 { font: inherit; margin: 0; }
-        html { scroll-padding-block-start: 4rem; }
         #news[tabindex] { position: sticky; inset-block-start: 0; z-index: 1; background: var(--soft); padding: .5rem;
           font-weight: 600; }
+        .save, #stale:not(:empty) { position: sticky; margin: 0; padding-block: .5rem; background: var(--page); }
+        .save { inset-block-end: 0; border-block-start: 1px solid var(--line); }
+        #stale { inset-block-start: 0; color: var(--bad); font-weight: 600; }
         .notes { grid-column: 1 / -1; font-size: .875rem; }
         .notes p { margin: 0; }
         .notes button { margin-block-start: .25rem; }
@@ -82,8 +86,9 @@ package enum ConsoleFiles {
         dd { margin: 0; }
         """
 
-    /// The script. It replaces rows by those of the page as the console makes it now, and no row that a person is at or
-    /// has changed.
+    /// The script. It replaces rows by those of the page as the console makes it now, and keeps a control that a person
+    /// is at or has changed, unless it is locked now. It says when the page is not up to date, and asks before a page
+    /// with unsaved text is left.
     package static let script = """
         "use strict";
         const enter = document.getElementById("enter");
@@ -104,61 +109,145 @@ package enum ConsoleFiles {
           const output = document.querySelector(`output[for="${target.id}"]`);
           if (target.type === "range" && output) output.textContent = target.value;
         });
-        const news = document.getElementById("news");
+        const part = document.querySelector("[data-events]");
+        // A screen reader reads a text that comes into a region, and not one that comes with it.
+        function region(id, next) {
+          const known = document.getElementById(id);
+          if (known || !next) return known;
+          const made = document.createElement("p");
+          made.id = id;
+          made.setAttribute("role", "status");
+          next.before(made);
+          return made;
+        }
+        const news = region("news", part?.closest("form"));
+        const stale = region("stale", part && document.getElementById("main").firstElementChild);
         const rows = (part) => [...part.querySelectorAll(".row")];
         const controls = (row) => [...row.querySelectorAll("input:not([type=hidden]), select, textarea")];
         const state = (row) => JSON.stringify(controls(row).map((control) => [control.checked, control.value]));
         // A control may write a value in its own way, and that is no change of a person's.
         const states = new WeakMap(rows(document).map((row) => [row, state(row)]));
-        const isHeld = (row) =>
-          row.dataset.typed || row.contains(document.activeElement) || state(row) !== states.get(row);
+        const isTyped = (row) => row.dataset.typed === "yes" || state(row) !== states.get(row);
+        const isHeld = (row) => isTyped(row) || row.contains(document.activeElement);
+        const isLocked = (row) => controls(row).length > 0 && controls(row).every((control) => control.disabled);
+        const shown = (row) =>
+          row.querySelector("input[type=hidden]:is([name^='b.'], [name^='d.'])")?.value ?? "";
+        function text(row) {
+          const control = controls(row).find(({ type, checked }) => type !== "radio" || checked);
+          if (!control) return "";
+          if (control.type === "checkbox") return control.checked ? "on" : "off";
+          const choice = control.type === "radio" ? control.parentNode : control.selectedOptions?.[0];
+          return choice ? choice.textContent : control.value;
+        }
+        // The control stays, and the rest of the row is that of now. True: its value is another one than before.
+        function keep(known, row) {
+          const before = known.dataset.now ?? shown(known);
+          for (const place of [".layer", ".notes"]) {
+            const next = row.querySelector(place);
+            if (next) known.querySelector(place)?.replaceWith(next);
+          }
+          if (shown(row) !== shown(known)) {
+            const note = document.createElement("p");
+            note.textContent = `Changed elsewhere: ${text(row) || "empty"}. Saving another value here replaces it.`;
+            known.querySelector(".notes")?.append(note);
+          }
+          known.dataset.now = shown(row);
+          return shown(row) !== before;
+        }
         function take(form, next) {
-          const ids = (part) => rows(part).map((row) => row.id).join();
-          const isSame = ids(form) === ids(next);
+          const shape = (part) =>
+            [...part.querySelectorAll(".row, fieldset > button, .save")].map((it) => it.id || it.value).join();
+          const isSame = shape(form) === shape(next);
           const active = document.activeElement;
-          const changed = [];
+          const place = active?.closest(".row")?.id;
+          const titles = { "changed": [], "changed elsewhere, and not here": [],
+            "locked now, and what was typed is dropped": [] };
           for (const row of rows(next)) {
             const known = document.getElementById(row.id);
-            if (known && isHeld(known)) {
-              for (const part of [".layer", ".notes"]) known.querySelector(part)?.replaceWith(row.querySelector(part));
-              const isLocked = controls(row).every((control) => control.disabled);
-              for (const control of controls(known)) control.disabled = isLocked;
+            const title = row.querySelector(".title, a, button")?.textContent;
+            if (known?.hasAttribute("tabindex")) row.tabIndex = -1;
+            if (known && isHeld(known) && !isLocked(known) && !isLocked(row)) {
+              if (keep(known, row)) titles["changed elsewhere, and not here"].push(title);
               if (!isSame) row.replaceWith(known);
             } else if (!known || !known.isEqualNode(row)) {
-              changed.push(row);
+              const isDropped = known && isTyped(known);
+              titles[isDropped ? "locked now, and what was typed is dropped" : "changed"].push(title);
               if (isSame) known.replaceWith(row);
             }
           }
           if (!isSame) form.replaceChildren(...next.childNodes);
           if (active !== document.activeElement) active.focus();
+          const row = place && document.getElementById(place);
+          if (row && !row.contains(document.activeElement)) {
+            row.tabIndex = -1;
+            row.addEventListener("blur", () => row.removeAttribute("tabindex"), { once: true });
+            row.focus();
+          }
           for (const row of rows(form)) if (!states.has(row)) states.set(row, state(row));
-          const titles = changed.map((row) => row.querySelector(".title, a, button")?.textContent);
-          if (news && titles.length) news.textContent = `${titles.join(", ")}: changed.`;
+          const told = Object.entries(titles).filter(([, of]) => of.length > 0);
+          if (told.length) news.textContent = told.map(([what, of]) => `${of.join(", ")}: ${what}.`).join(" ");
         }
         async function load() {
           const answer = await fetch(location.pathname + location.search, { credentials: "same-origin" });
-          return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+          if (!answer.ok) throw new Error(answer.statusText);
+          return new DOMParser().parseFromString(await answer.text(), "text/html");
         }
-        let turn = Promise.resolve();
-        async function refresh(part) {
-          const next = (await load())?.getElementById(part.id);
-          if (!next) return;
-          if (part.tagName === "FORM") return take(part, next);
+        async function refresh() {
+          const next = await load();
+          const facts = next.getElementById("facts");
+          if (facts) document.getElementById("facts")?.replaceWith(facts);
+          if (part.matches("form")) return take(part, next.getElementById(part.id));
           const held = document.activeElement?.id;
-          part.replaceChildren(...next.childNodes);
+          part.replaceChildren(...next.getElementById(part.id).childNodes);
           if (held) document.getElementById(held)?.focus();
         }
-        for (const part of document.querySelectorAll("[data-events]")) {
-          if (!part.dataset.events) continue;
-          const stream = new EventSource(part.dataset.events);
-          let isDue = false;
-          const changed = () => {
-            if (isDue) return;
-            isDue = true;
-            turn = turn.then(() => { isDue = false; return refresh(part); }).catch(() => {});
-          };
-          for (const name of ["settings", "device"]) stream.addEventListener(name, changed);
-          addEventListener("pagehide", () => stream.close());
+        // Why the page may be old: by its stream, and because it could not be loaded again.
+        const reasons = { stream: "", load: "" };
+        let since = "";
+        function say(what, reason) {
+          reasons[what] = reason;
+          const why = reasons.stream || reasons.load;
+          since = why && (since || new Date().toLocaleTimeString());
+          const line = why && `Not up to date since ${since}: ${why}`;
+          if (stale.textContent !== line) stale.textContent = line;
         }
+        let turn = Promise.resolve();
+        let isDue = false;
+        let isOld = false;
+        function changed() {
+          say("stream", "");
+          isOld = true;
+          if (isDue) return;
+          isDue = true;
+          turn = turn.then(async () => {
+            isDue = false;
+            await refresh();
+            isOld = isDue;
+            say("load", "");
+          }).catch(() => say("load", "the page cannot be loaded again."));
+        }
+        function follow() {
+          const stream = new EventSource(part.dataset.events);
+          for (const name of ["settings", "device"]) stream.addEventListener(name, changed);
+          stream.addEventListener("current", () => (isOld ? changed() : say("stream", "")));
+          stream.addEventListener("silent", ({ data }) => say("stream", `${data}.`));
+          stream.addEventListener("error", () => {
+            const advice = stream.readyState === EventSource.CLOSED ? " Load the page again." : "";
+            say("stream", `the console does not answer.${advice}`);
+          });
+          addEventListener("pagehide", () => stream.close(), { once: true });
+        }
+        if (part) {
+          follow();
+          addEventListener("pageshow", ({ persisted }) => { if (persisted) follow(); });
+        }
+        // A typed text is lost with the page, unless its own form sends it or a person has chosen Cancel.
+        let isMeant = false;
+        addEventListener("submit", ({ target }) => { isMeant = target.matches("#values, #draft"); });
+        addEventListener("click", ({ target }) => { if (target.closest("#draft > p a")) isMeant = true; });
+        addEventListener("beforeunload", (event) => {
+          if (!isMeant && rows(document).some(isTyped)) event.preventDefault();
+          isMeant = false;
+        });
         """
 }
