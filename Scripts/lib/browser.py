@@ -1,9 +1,11 @@
 """A walk over the pages of a running console in a real browser, for Scripts/browser.
 
-    browser.py [--axe FILE] [--primary ADDRESS --join COMMAND] ADDRESS APP KEY [FOLDER]
+    browser.py [--axe FILE] [--primary ADDRESS --join COMMAND] [--apply COMMAND] [--spare ADDRESS --daemon COMMAND]
+        ADDRESS APP KEY [FOLDER]
 
-FILE is axe-core's script, which audits each kind of page. The page of pairing is that of a primary's console; COMMAND
-reads a join link and joins with it. Exit code 0: every step has happened.
+FILE is axe-core's script, which audits each kind of page. The page of pairing is that of a primary's console; the command
+of --join reads a join link and joins with it. That of --apply signs the app's colour as #eeeeee. That of --daemon is the
+daemon `spare` of another console, which runs without it. Exit code 0: every step has happened.
 """
 import argparse
 import shlex
@@ -94,8 +96,32 @@ def type_value(driver, field, value):
                "f.dispatchEvent(new Event('input', {bubbles: true}));", field, value)
 
 
+def asks(driver):
+    """Whether the browser asks before the page is left. The driver would answer the question by itself."""
+    return driver.run("""
+        const leaving = new Event("beforeunload", {cancelable: true});
+        dispatchEvent(leaving);
+        return leaving.defaultPrevented;""")
+
+
+def stream(driver):
+    """The address of the page's stream."""
+    return driver.run("return document.querySelector('[data-events]').dataset.events")
+
+
+def first_event(driver, address):
+    """The name of the first event of a stream."""
+    return driver.run_later("""
+        const [address, done] = arguments;
+        const stream = new EventSource(address);
+        for (const name of ["settings", "current", "silent"]) {
+          stream.addEventListener(name, () => { stream.close(); done(name); });
+        }""", address)
+
+
 def live(driver, page, field):
     driver.go(page)
+    before = stream(driver)
     first = driver.call("GET", "/window")
     second = driver.call("POST", "/window/new", {"type": "tab"})["handle"]
     driver.call("POST", "/window", {"handle": second})
@@ -105,7 +131,10 @@ def live(driver, page, field):
     driver.run("document.querySelector('#values').requestSubmit()")
     driver.call("POST", "/window", {"handle": first})
     check(driver.wait("document.querySelector(arguments[0]).value === '33'", field), "an open page has another one's edit")
+    check(first_event(driver, before) == "settings", "a stream that begins after a change says so at once")
+    check(not asks(driver), "a page without unsaved text does not ask before it is left")
     type_value(driver, field, "12")
+    check(asks(driver), "one with unsaved text asks")
     driver.call("POST", "/window", {"handle": second})
     driver.go(page)
     type_value(driver, field, "34")
@@ -114,9 +143,48 @@ def live(driver, page, field):
     time.sleep(2)
     check(driver.run("return document.querySelector(arguments[0]).value", field) == "12",
           "a field that is being edited is not overwritten")
+    check("Changed elsewhere: 34." in driver.run(
+        "return document.querySelector(arguments[0]).closest('.row').querySelector('.notes').textContent", field),
+        "its row says the value that another one has saved")
+    type_value(driver, field, "33")
     driver.call("POST", "/window", {"handle": second})
     driver.call("DELETE", "/window")
     driver.call("POST", "/window", {"handle": first})
+
+
+def lock(driver, audit, page, command):
+    """A signed value takes the place of what a person is typing, and the page says so."""
+    field = "[name='v.colour']:not([type=hidden])"
+    driver.go(page)
+    type_value(driver, field, "#123456")
+    subprocess.run(shlex.split(command), check=True, stdout=subprocess.DEVNULL)
+    signed = "(it => it.disabled && it.value === '#eeeeee')(document.querySelector(arguments[0]))"
+    check(driver.wait(signed, field), "a row that is signed meanwhile shows the signed value")
+    check("what was typed is dropped" in driver.run("return document.querySelector('#news').textContent"),
+          "the page says that the typed text is dropped")
+    check(driver.run("return document.activeElement.matches('.row')"), "the focus stays at the row")
+    check("Configuration 3" in driver.run("return document.querySelector('#facts').textContent"),
+          "the head of the page has the new configuration")
+    check(not asks(driver), "nothing is left that could be lost")
+    judge(audit, "page with a row that was locked")
+
+
+def away(driver, audit, address, command):
+    """A front page follows a daemon that comes and goes."""
+    driver.go(f"{enter(driver, address)}/")
+    check(driver.run("return document.querySelectorAll('#live .mistake').length") == 1,
+          "a page without a daemon says so once")
+    stale = "document.querySelector('#stale').textContent"
+    for what in ("comes", "comes back"):
+        daemon = subprocess.Popen(shlex.split(command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            check(driver.wait(f"document.querySelector('h1').textContent === 'spare' && {stale} === ''"),
+                  f"the page follows by itself when the daemon {what}")
+        finally:
+            daemon.terminate()
+            daemon.wait()
+        check(driver.wait(f"{stale}.startsWith('Not up to date since')"), "it says so when the daemon is gone")
+    judge(audit, "front page without its daemon")
 
 
 def items(driver, audit, page, folder):
@@ -234,7 +302,7 @@ def appearance(driver, origin, page, folder):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("--axe", "--primary", "--join", "address", "app", "key"):
+    for name in ("--axe", "--primary", "--join", "--apply", "--spare", "--daemon", "address", "app", "key"):
         parser.add_argument(name)
     parser.add_argument("folder", nargs="?", type=Path)
     options = parser.parse_args()
@@ -244,6 +312,10 @@ def main():
         walk(driver, audit, options.address, options.app, options.key, options.folder)
         if options.primary:
             pairing(driver, audit, options.primary, options.join, options.folder)
+        if options.apply:
+            lock(driver, audit, f"{options.address.split('/#')[0]}/apps/{options.app}", options.apply)
+        if options.spare:
+            away(driver, audit, options.spare, options.daemon)
     finally:
         driver.end()
     print("every step has happened")

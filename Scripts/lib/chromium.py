@@ -66,6 +66,8 @@ class Driver:
         return self.call("POST", "/element", {"using": "css selector", "value": css})[ELEMENT]
 
     def click(self, css):
+        # In the middle of the window, where nothing sticks that would cover it.
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", css)
         self.call("POST", f"/element/{self.find(css)}/click", {})
 
     def scripts(self, are_allowed):

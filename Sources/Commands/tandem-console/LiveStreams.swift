@@ -107,7 +107,7 @@ private final class Watch {
 
     func add(_ stream: EventStream, _ updates: LiveUpdates) {
         let key = ObjectIdentifier(stream)
-        pages[key] = (stream, updates)
+        pages[key] = (stream: stream, updates: updates)
         sendEvent(to: key)
     }
 
