@@ -116,4 +116,57 @@ import Testing
         #expect(fleet.standing(0)?.verdict == "superseded" && fleet.standing(0)?.reported == nil)
         #expect(fleet.link(1) == nil && fleet.desired.desired(of: fleet.key).first?.rollout != nil)
     }
+
+    @Test("CFG-79: a report on an earlier configuration that names the new one as active says nothing of its trial")
+    func rolloutAfterAnotherTrial() throws {
+        var fleet = try Fleet(2)
+        let former = try #require(try fleet.accept(try fleet.envelope(1), first: [0])[0])
+        #expect(try fleet.report(0, former, .applied, onTrial: true) == nil)
+        let next = try #require(try fleet.accept(try fleet.envelope(2), first: [0])[0])
+        #expect(try fleet.report(0, former, .superseded, good: next) == nil)
+        #expect(fleet.link(1) == nil)
+        var lost = fleet
+        #expect(try fleet.report(0, next, .applied, onTrial: true) == nil)
+        #expect(fleet.link(1) == nil)
+        #expect(try fleet.report(0, next, .applied, onTrial: false) == nil)
+        #expect(fleet.link(1)?.entry.version == 2)
+        let again = try lost.linked(0)
+        #expect(again.entry.version == 2, "CFG-72: its own report may be lost")
+        #expect(lost.link(1) == nil)
+        #expect(try lost.report(0, again, .applied, onTrial: false) == nil)
+        #expect(lost.link(1)?.entry.version == 2)
+    }
+
+    @Test("CFG-79: a delivery that ends undelivered beside one on trial does not end the trial")
+    func rolloutBesideATrial() throws {
+        var fleet = try Fleet(2)
+        let item = try #require(try fleet.accept(try fleet.envelope(1), first: [0])[0])
+        #expect(try fleet.report(0, item, .waitingForApplication) == nil)
+        fleet.trust = .key(.random())
+        let announced = fleet.announce(0)
+        let beside = try #require(announced)
+        #expect(try fleet.report(0, item, .applied, onTrial: true) == nil)
+        fleet.end(0, beside, .undelivered)
+        #expect(fleet.link(1) == nil)
+        let again = try fleet.linked(0)
+        #expect(try fleet.report(0, again, .applied, onTrial: false) == nil)
+        #expect(fleet.link(1)?.entry.version == 1)
+    }
+
+    @Test("CFG-79: a report of before the rollout does not count while the same bytes are on their way again")
+    func rolloutOfAppliedBytes() throws {
+        var fleet = try Fleet(2)
+        let envelope = try fleet.envelope(1, lifetime: 60)
+        for (index, item) in try fleet.accept(envelope) { #expect(try fleet.report(index, item, .applied) == nil) }
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
+        let item = try #require(try fleet.accept(envelope, first: [0])[0])
+        #expect(fleet.desired.desired(of: fleet.key).last?.rollout != nil)
+        fleet.end(0, item, .undelivered)
+        #expect(fleet.desired.desired(of: fleet.key).last?.rollout != nil)
+        let state = try #require(fleet.desired.state(of: fleet.key, at: fleet.members[0].pairing)?.dictionary)
+        #expect(try SecondaryState(state).dictionary == state, "its row keeps that")
+        let again = try fleet.linked(0)
+        #expect(try fleet.report(0, again, .applied) == nil)
+        #expect(fleet.desired.desired(of: fleet.key).last?.rollout == nil)
+    }
 }

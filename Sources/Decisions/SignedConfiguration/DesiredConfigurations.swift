@@ -274,7 +274,7 @@ package struct DesiredConfigurations: Sendable {
             if let refusal = refusals.first {
                 rollout.stopped = refusal.verdict
                 setRollout(rollout, of: desired, &transition)
-            } else if states.allSatisfy({ $0?.hasPassed(desired.digest) == true }) {
+            } else if !states.isEmpty, states.allSatisfy({ $0?.hasPassed(desired.digest) == true }) {
                 setRollout(nil, of: desired, &transition)
             }
         }

@@ -159,6 +159,9 @@ package struct SecondaryState: Sendable, Equatable {
     private var lastLoadFault: NamedFault?
     /// The envelope that the secondary applied last, by its reports.
     var applied: [UInt8]?
+    /// The envelope that the secondary has itself reported as applied, and no trial of it lasts (CFG-79). Reports on
+    /// other envelopes can name one as active during its trial.
+    private var passed: [UInt8]?
     /// The last applications, the newest last (LIM-85).
     package internal(set) var history: [Application] = []
     var refusals: [Refusal] = []
@@ -207,6 +210,7 @@ package struct SecondaryState: Sendable, Equatable {
     /// A delivery is made; the oldest of too many is forgotten (LIM-85).
     mutating func opened(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
         open.append(entry)
+        if passed == entry.digest { passed = nil }
         let surplus = open.prefix(max(0, open.count - ConfigurationLimits.openDeliveries))
         open.removeFirst(surplus.count)
         transition.changes += surplus.map { .forgotten($0) }
@@ -224,10 +228,9 @@ package struct SecondaryState: Sendable, Equatable {
     /// Deliveries of this envelope whose verdict is outstanding.
     func isOnItsWay(_ digest: [UInt8]) -> Bool { open.contains { $0.digest == digest && !$0.isLost } }
 
-    /// Whether the envelope is active by the last report, and no trial of it lasts (CFG-61).
-    func hasPassed(_ digest: [UInt8]) -> Bool {
-        good?.digest == digest && !open.contains { $0.digest == digest && $0.verdict == Verdict.applied.name }
-    }
+    /// Whether the envelope is active by the last report, and a report on its own delivery has said that no trial of it
+    /// lasts (CFG-61).
+    func hasPassed(_ digest: [UInt8]) -> Bool { good?.digest == digest && passed == digest }
 
     /// Whether the same bytes were applied by a delivery after this one, so that a verdict on it is of before.
     func isOvertaken(_ entry: ForwardedConfiguration) -> Bool {
@@ -246,12 +249,15 @@ package struct SecondaryState: Sendable, Equatable {
 
     mutating func refuse(_ digest: [UInt8], _ verdict: String, burns: Bool) {
         refusals.append(Refusal(digest: digest, verdict: verdict, isBurnt: burns))
+        if passed == digest { passed = nil }
     }
 
     mutating func forgetRefusal(of digest: [UInt8]) { refusals.removeAll { $0.digest == digest } }
 
     func lacks(_ wanted: DesiredConfiguration, because occasion: Occasion) -> Bool {
-        let hasIt = good?.digest == wanted.digest
+        // Others wait until this secondary has answered a delivery of its own.
+        let isFirst = wanted.rollout.map { $0.stopped == nil } ?? false
+        let hasIt = isFirst ? hasPassed(wanted.digest) : good?.digest == wanted.digest
         return switch occasion {
         // One with a lifetime may be applied no longer by the secondary's clock, and no report says so.
         case .applied(wanted.digest): !hasIt || wanted.payload.lifetime != nil
@@ -269,6 +275,7 @@ package struct SecondaryState: Sendable, Equatable {
         let isNew = good?.digest != entry.digest || last?.version != entry.version || last?.keySet != keySet
         good = GoodConfiguration(version: entry.version, digest: entry.digest)
         applied = entry.digest
+        if entry.isFinished { passed = entry.digest } else if passed == entry.digest { passed = nil }
         if awaited == entry.digest { (awaited, awaitedSince) = (nil, nil) }
         guard isNew else { return }
         history.append(
@@ -283,7 +290,7 @@ package struct SecondaryState: Sendable, Equatable {
         transition.changes += (open + [last].compactMap(\.self)).map { .forgotten($0) }
         transition.cancellations += open.filter { $0.verdict == nil }
         (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], [])
-        lastLoadFault = nil
+        (passed, lastLoadFault) = (nil, nil)
     }
 
     /// The secondary trusts this key. If that is another one than at the last look, or none, it has lost what it had
@@ -393,6 +400,7 @@ package struct SecondaryState: Sendable, Equatable {
         fields["goodVersion"] = good.map { PropertyListValue($0.version) }
         fields["goodDigest"] = good.map { .data($0.digest) }
         fields["applied"] = applied.map { .data($0) }
+        fields["passed"] = passed.map { .data($0) }
         fields["awaited"] = awaited.map { .data($0) }
         fields["since"] = awaitedSince.map { .integer($0.milliseconds) }
         fields["trust"] = trust.bytes.map { .data($0) }
@@ -408,6 +416,7 @@ package struct SecondaryState: Sendable, Equatable {
         let digest = try fields.optional("goodDigest", "32 bytes of data") { $0.digestValue }
         good = version.flatMap { version in digest.map { GoodConfiguration(version: version, digest: $0) } }
         applied = try fields.optional("applied", "32 bytes of data") { $0.digestValue }
+        passed = try fields.optional("passed", "32 bytes of data") { $0.digestValue }
         awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
         awaitedSince = try fields.optional("since", "an integer") { $0.timeValue }
         let loadFault = try fields.optional("loadFault", "a string") { $0.stringValue }
