@@ -1,6 +1,7 @@
 // The judgement of 'tandem apply' on the daemon's answer: its exit code says whether every secondary applied it.
 
 import TandemControl
+import TandemOperations
 import TandemPropertyList
 import Testing
 
@@ -27,5 +28,14 @@ import Testing
         #expect(cut?.contains("1500 more secondaries are not known") == true)
         #expect(refusal(["results": results("applied", "rollback")])?.contains("kiosk: rollback") == true)
         #expect(refusal(["results": results()])?.contains("no paired secondary") == true)
+    }
+
+    @Test("CTL-25: a secondary without the app is no failure, unless no secondary has the app")
+    func withoutTheApp() {
+        let gateway: PropertyListValue = ["name": "gateway", "state": "no-app", "verdict": "waiting-for-key"]
+        let kiosk: PropertyListValue = ["name": "kiosk", "state": "reported", "verdict": "applied"]
+        #expect(refusal(["results": [gateway, kiosk]]) == nil)
+        #expect(refusal(["results": [gateway]])?.contains("no secondary has the app") == true)
+        #expect(ApplyReport.lines(of: [Fact(["name": "gateway", "state": "no-app"])]).last?.contains("no-app") == true)
     }
 }

@@ -109,6 +109,17 @@ import Testing
         }
     }
 
+    @Test("CTL-23, CTL-24: a secondary without the app is named so, and is none of those that lack the configuration")
+    func secondariesWithoutTheApp() {
+        let gateway: PropertyListDictionary = [
+            "name": "gateway", "verdict": "waiting-for-key", "noApp": true, "stale": 1,
+        ]
+        #expect(DesiredReport.state(of: Fact(gateway)) == "no-app")
+        let row: PropertyListDictionary = ["applied": 5, "secondaries": 5, "lapsed": 0, "noApp": 1]
+        let table = DesiredReport.list(Fact(["desired": [.dictionary(row)]]))
+        #expect(table.rows.first?[3] == "5 of 5, no app at 1")
+    }
+
     @Test("CTL-37: the table of configurations says by which carrier it knows a device")
     func carriedDeliveries() {
         let near: PropertyListValue = ["app": "org.example.lamp", "state": "on its way to kiosk"]

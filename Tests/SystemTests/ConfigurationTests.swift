@@ -179,11 +179,11 @@ import Testing
         let apply = try Program(
             "tandem", ["apply"] + arguments + [try await sign(1, "volume=66")], named: "apply", in: devices.workspace)
         var listed = try await configuration("list")
-        for _ in 0..<100 where !listed.output.contains("0 of 1") {
+        for _ in 0..<100 where !listed.output.contains("no app at 1") {
             try await Task.sleep(for: .milliseconds(100))
             listed = try await configuration("list")
         }
-        #expect(listed.output.contains("0 of 1"), "\(listed)")
+        #expect(listed.output.contains("no app at 1"), "\(listed)")
         let ending = try await apply.end(by: SIGINT)
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains("stays desired, and is delivered to kiosk"), "\(ending)")

@@ -221,7 +221,8 @@ package enum DesiredReport {
     package static func list(_ facts: Fact) -> Table {
         let applied = Table.Column("applied") { row in
             let lapsed = (row.body["lapsed"]?.integerValue ?? 0) > 0 ? ", lifetime over at \(row.text("lapsed"))" : ""
-            return "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)"
+            let withoutApp = row.text("noApp").isEmpty ? "" : ", no app at \(row.text("noApp"))"
+            return "\(row.text("applied")) of \(row.text("secondaries"))\(lapsed)\(withoutApp)"
         }
         let columns: [Table.Column] = [
             "app", "role", "version", applied, "drifted", "rollout", .date("accepted"),
@@ -234,15 +235,18 @@ package enum DesiredReport {
     package static func secondaries(_ rows: [Fact], title: String) -> Table {
         let columns: [Table.Column] = [
             .init("name", cell: \.deviceName), "app", .text("desired", of: "version"), "reported",
-            .init("verdict", cell: state), .date("stale since", of: "stale"),
+            .init("verdict", cell: state), .init("stale since") { hasNoApp($0) ? "" : $0.date("stale") },
             .init("drift") { $0.body["drift"]?.booleanValue == true ? "yes" : "" }, "rollout", "target",
             .text("reason", of: "text"),
         ]
         return Table(title, columns, of: rows)
     }
 
+    private static func hasNoApp(_ row: Fact) -> Bool { row.body["noApp"]?.booleanValue == true }
+
     /// The verdict, or how the delivery ended without one.
     package static func state(of row: Fact) -> String {
+        if hasNoApp(row) { return "no-app" }
         let over = row.body["over"]?.booleanValue == true ? ", lifetime over" : ""
         for key in ["verdict", "ending"] where !row.text(key).isEmpty { return row.text(key) + over }
         return row.body["taken"]?.booleanValue == true ? "delivered, no report yet" : "queued"

@@ -58,7 +58,7 @@ package struct DesiredConfigurations: Sendable {
     /// The standing of one secondary; nil if nothing is desired of it for this slot.
     package func standing(of addressee: ConfigurationAddressee, for key: ConfigurationSlotKey) -> SecondaryStanding? {
         guard addressee.isAddressed(by: key), let desired = slots[key]?.desired(of: addressee) else { return nil }
-        return SecondaryStanding(desired, state(of: key, at: addressee.pairing))
+        return SecondaryStanding(desired, state(of: key, at: addressee.pairing), of: addressee)
     }
 
     /// How a configuration that was applied ended at a secondary without a verdict (CFG-75); nil while one is

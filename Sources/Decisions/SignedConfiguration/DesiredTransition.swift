@@ -16,11 +16,14 @@ package struct ConfigurationAddressee {
     package let isBehind: (KeySubject) -> Bool
     /// The key that it trusts for an application.
     package let trust: (ApplicationIdentifier) -> TrustMark
+    /// Whether it has announced an application as installed.
+    package let hasApplication: (ApplicationIdentifier) -> Bool
 
     package init(
         pairing: UniqueIdentifier, epoch: UInt64 = 1, device: UniqueIdentifier?,
         isBehind: @escaping (KeySubject) -> Bool = { _ in false },
         trust: @escaping (ApplicationIdentifier) -> TrustMark = { _ in .unnamed },
+        hasApplication: @escaping (ApplicationIdentifier) -> Bool = { _ in true },
         target: @escaping (ApplicationIdentifier) -> PairedIdentifier?
     ) {
         self.pairing = pairing
@@ -28,6 +31,7 @@ package struct ConfigurationAddressee {
         self.device = device
         self.isBehind = isBehind
         self.trust = trust
+        self.hasApplication = hasApplication
         self.target = target
     }
 }
@@ -97,8 +101,10 @@ package struct SecondaryStanding: Sendable, Equatable {
     /// From then on what it has applied has outlived its lifetime, as far as this device can tell (CFG-34): no report
     /// says so.
     package let lifetimeEnd: WallTime?
+    /// It has not announced the app, and nothing is expected of it before that (CTL-25).
+    package let awaitsApplication: Bool
 
-    init(_ desired: DesiredConfiguration, _ state: SecondaryState?) {
+    init(_ desired: DesiredConfiguration, _ state: SecondaryState?, of addressee: ConfigurationAddressee) {
         self.desired = desired
         let delivery = state?.delivery(of: desired.digest)
         let isApplied = state?.good?.digest == desired.digest
@@ -114,6 +120,9 @@ package struct SecondaryStanding: Sendable, Equatable {
         staleSince = isApplied ? nil : since ?? desired.accepted
         isDrift = !isApplied && state?.applied == desired.digest
         lifetimeEnd = state?.lifetimeEnd(of: desired)
+        awaitsApplication =
+            !isDrift && !addressee.hasApplication(desired.key.application)
+            && Verdict.isPossibleWithoutApplication(verdict, ending)
     }
 
     /// Whether what it has applied has outlived its lifetime.

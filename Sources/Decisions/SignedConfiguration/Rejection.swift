@@ -171,6 +171,22 @@ package enum Verdict: Sendable, Hashable {
     }
 }
 
+extension Verdict {
+    /// Whether a secondary is known to have no more to do with a configuration than one without the app: it has not
+    /// got it, or has said only that it knows no key (CFG-74), which earlier daemons call `no-key`.
+    package static func isPossibleWithoutApplication(
+        _ name: String?, _ ending: ForwardedConfiguration.Ending? = nil
+    ) -> Bool {
+        switch ending {
+        case .withdrawn?, .superseded?, .failed?: return false
+        case .undelivered?, .notQueued?, nil: break
+        }
+        guard let name else { return true }
+        let verdict = Verdict(name: name)
+        return verdict == .waitingForKey || verdict == .rejected(.noKey)
+    }
+}
+
 extension Verdict: CustomStringConvertible {
     package var description: String { name }
 }

@@ -108,6 +108,7 @@ import Testing
     func aChangeOfKeysIsFollowed() throws {
         try trust(at: nodes.primary)
         try startApp().disconnect()
+        try nodes.startSender().disconnect()
         let second = try set(2, successor)
         nodes.stop(.secondary)
         let first = nodes.ask(nodes.primary, "apply", nodes.application(of: second, wait: 0))

@@ -14,6 +14,8 @@ final class LoneHost: ConfigurationHost {
     var peers: [ConfigurationPeer]
     /// The apps of its secondaries, for a carrier.
     var apps: Set<ApplicationIdentifier> = []
+    /// Whether its secondaries have announced the app of a primary.
+    var isAnnounced = true
     /// The key that its secondaries announce.
     var trust = TrustMark.unnamed
     /// Whether the app takes offers, which the test answers.
@@ -44,6 +46,8 @@ final class LoneHost: ConfigurationHost {
     func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier> {
         peer(pairing)?.role == .primary ? apps : []
     }
+
+    func hasInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> Bool { isAnnounced }
 
     func owner(of app: ApplicationIdentifier) -> UInt32? { Linux.user }
 

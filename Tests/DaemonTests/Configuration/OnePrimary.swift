@@ -89,6 +89,12 @@ final class OnePrimary {
 
     // MARK: the secondary
 
+    /// Whether it has announced the app.
+    var isAnnounced: Bool {
+        get { host.isAnnounced }
+        set { host.isAnnounced = newValue }
+    }
+
     /// The epoch of its pairing.
     var epoch: UInt64 {
         get { host.peers[0].epoch }
@@ -103,6 +109,12 @@ final class OnePrimary {
     /// It announces the app with another key.
     func announceAnotherKey() {
         host.trust = .key(.random())
+        announce()
+    }
+
+    /// It announces the app.
+    func announce() {
+        host.isAnnounced = true
         service.announced(subject.application, at: secondary.pairing)
         scheduler.run()
     }

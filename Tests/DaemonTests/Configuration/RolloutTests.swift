@@ -131,6 +131,19 @@ import Testing
         }
     }
 
+    @Test func `CFG-79, CTL-25: of a number those that have the app come first, whatever their names and links`() throws
+    {
+        _ = try nodes.startApp()
+        #expect(apply(try nodes.envelope(1), [:], wait: 500)["the secondary"] == "applied")
+        let results = apply(try nodes.envelope(2), ["first": 1], wait: 500)
+        #expect(results == ["the secondary": "applied", "the other": "no-app"])
+        passTrial()
+        nodes.run(until: { (try? rollout()) == .some(nil) })
+        let other = try nodes.startApp(at: .other)
+        nodes.waitFor("applied", at: "the other", version: 2)
+        #expect(!other.offers.isEmpty)
+    }
+
     @Test func `CTL-25: a name that no secondary has, or several have, begins nothing`() throws {
         var body = nodes.application(of: try nodes.envelope(1))
         body["only"] = ["the kitchen"]

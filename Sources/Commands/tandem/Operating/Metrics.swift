@@ -68,7 +68,7 @@ struct Metrics {
         }
         gauge(
             "tandem_configuration_current", "1 if the secondary reports the desired version as active.",
-            labelled.map { ($0.labels, $0.1["stale"] == nil ? 1 : 0) })
+            labelled.filter { $0.1["noApp"] != true }.map { ($0.labels, $0.1["stale"] == nil ? 1 : 0) })
         gauge(
             "tandem_configuration_drifted", "1 if it had applied that and reports something else since.",
             labelled.map { ($0.labels, $0.1["drift"] == .boolean(true) ? 1 : 0) })

@@ -22,9 +22,9 @@ extension Subcommand {
         ],
         notes: """
             FILE holds the configuration or a text with its link, such as the output of 'tandem sign --link'; '-' is
-            standard input. Exit code 0: every secondary reported 'applied'. It is the desired configuration from then
-            on, also after Ctrl-C: each secondary that lacks it gets it when it can; see 'tandem configuration show' and
-            'withdraw'. With --first or --only the other secondaries get it after the apps of the first have run with it
+            standard input. Exit code 0: every secondary that has the app reported 'applied'; 'no-app' is one that has not
+            announced the app, and gets it then. It is the desired configuration from then on, also after Ctrl-C: each
+            secondary that lacks it gets it when it can; see 'tandem configuration show' and 'withdraw'. With --first or --only the other secondaries get it after the apps of the first have run with it
             for 30 s; a rejection, or three ends of an app before that, stop it. Applied again without these options, it
             goes to all.
             A key set or a revocation ('tandem keyset rotate' and 'revoke') takes effect on this device at once and for
@@ -156,8 +156,11 @@ private struct ApplyFollower {
         try ControlClient(path: path).ask(.apply, body.merging(more), time: time, isInterruptible: true)
     }
 
+    /// Those that results are awaited of. One without the app is awaited only where no other one has it: it may
+    /// announce the app at any moment, or never.
     private func pending(_ answer: PropertyListDictionary) -> [Fact] {
-        Fact.list(answer["results"]).filter(Self.isPending)
+        let results = Fact.list(answer["results"])
+        return results.allSatisfy(ApplyReport.hasNoApp) ? results : results.filter(Self.isPending)
     }
 
     /// Whether its verdict is outstanding, or others get it first.
@@ -195,12 +198,18 @@ enum ApplyReport {
         return Array(Table("verdicts", columns, of: results).lines.dropFirst())
     }
 
-    /// Fails unless every secondary applied it. One whose result the answer has no room for (CTL-63) may have refused
-    /// it.
+    /// Whether a secondary has not announced the app.
+    static func hasNoApp(_ result: Fact) -> Bool { result.text("state") == noApp }
+
+    private static let noApp = "no-app"
+
+    /// Fails unless every secondary that has the app applied it. One whose result the answer has no room for (CTL-63)
+    /// may have refused it.
     static func check(_ answer: PropertyListDictionary) throws(CommandFailure) {
         let results = Fact.list(answer["results"])
         if results.isEmpty { throw .refused("no paired secondary; pair one first") }
-        let others = results.filter { verdict(of: $0) != "applied" }
+        if results.allSatisfy(hasNoApp) { throw .refused("no secondary has the app yet; each gets it when it does") }
+        let others = results.filter { verdict(of: $0) != "applied" && !hasNoApp($0) }
         guard !others.isEmpty else {
             guard let count = answer["leftOut"]?.dictionaryValue?["results"]?.integerValue else { return }
             throw .refused("the results of \(count) more secondaries are not known: the answer has no room for them")
@@ -216,7 +225,7 @@ enum ApplyReport {
 
     /// The verdict, or the state of what has none yet.
     static func verdict(of result: Fact) -> String {
-        let verdict = result.text("verdict")
+        let verdict = hasNoApp(result) ? noApp : result.text("verdict")
         return verdict.isEmpty ? result.text("state") : verdict
     }
 }

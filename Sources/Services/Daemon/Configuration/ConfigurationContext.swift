@@ -151,6 +151,11 @@ final class ConfigurationContext {
         peer.carrier == nil ? device.trust(of: app, at: peer.pairing) : .unnamed
     }
 
+    /// Whether a secondary has announced an app. A carrier states only those that have it.
+    func hasApplication(_ app: ApplicationIdentifier, at peer: ConfigurationPeer) -> Bool {
+        peer.carrier != nil || device.hasInstalled(app, at: peer.pairing)
+    }
+
     /// The secondaries of this device, and the far ones that have an app.
     /// - Parameter peers: only those among these; nil for all.
     func receivers(of app: ApplicationIdentifier, among peers: [ConfigurationPeer]? = nil) -> [ConfigurationPeer] {

@@ -27,6 +27,8 @@ struct ApplyResult: Sendable, Equatable {
     var ending: ForwardedConfiguration.Ending?
     /// The rollout has not come to this secondary (CFG-79).
     var hold: Hold?
+    /// It has not announced the app, and nothing is expected of it before that.
+    var awaitsApplication = false
 
     enum Hold: String, Sendable {
         /// Others get it first.
@@ -48,7 +50,7 @@ enum ApplyOutcome: Sendable, Equatable {
 
 /// The secondaries that get a configuration first (CFG-79).
 enum RolloutStage: Sendable {
-    /// So many of them, those with a link before the others.
+    /// So many of them, those that have the app, and of these those with a link, before the others.
     case count(Int)
     /// Those with these names, pairings or vendor identifiers.
     case names([String])
@@ -129,6 +131,7 @@ final class ConfigurationForwarder {
             pairing: peer.pairing, epoch: peer.epoch, device: peer.device,
             isBehind: { [weak self] subject in self?.waitsForKeys(of: subject, at: peer) ?? false },
             trust: { [context] app in context.trust(of: app, at: peer) },
+            hasApplication: { [context] app in context.hasApplication(app, at: peer) },
             target: { [context] app in context.target(of: app, through: peer.pairing) })
     }
 
@@ -207,6 +210,9 @@ final class ConfigurationForwarder {
         if let kept, let rollout = kept.rollout, !kept.isOffered(to: pairing) {
             result.hold = rollout.stopped == nil ? .heldBack : .stopped
         }
+        result.awaitsApplication =
+            !context.hasApplication(desired.key.application, at: peer)
+            && Verdict.isPossibleWithoutApplication(result.verdict, result.ending)
         return result
     }
 
@@ -264,11 +270,15 @@ final class ConfigurationForwarder {
         }
     }
 
-    /// Those of these secondaries with a ready link, and then the others; each by its name.
-    func reachableFirst(_ peers: [ConfigurationPeer]) -> [ConfigurationPeer] {
+    /// These secondaries in the order in which a rollout takes them (CFG-79): those that have announced the app first,
+    /// because the others wait until it has run; then those with a ready link; each by its name.
+    func rolloutOrder(of peers: [ConfigurationPeer], for app: ApplicationIdentifier) -> [ConfigurationPeer] {
         let sorted = peers.sorted { ($0.name, $0.pairing) < ($1.name, $1.pairing) }
-        return sorted.filter { linkedPairings.contains($0.link) }
-            + sorted.filter { !linkedPairings.contains($0.link) }
+        let (with, without) = (
+            sorted.filter { context.hasApplication(app, at: $0) },
+            sorted.filter { !context.hasApplication(app, at: $0) }
+        )
+        return [with, without].flatMap { part in part.filter(isLinked) + part.filter { !isLinked($0) } }
     }
 
     /// The link is gone.

@@ -23,6 +23,9 @@ protocol ConfigurationHost: AnyObject {
     /// The apps that a peer has.
     func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier>
 
+    /// Whether a peer has announced an app as installed, also before this device's restart.
+    func hasInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> Bool
+
     /// The user that an app belongs to; nil for one that never registered.
     func owner(of app: ApplicationIdentifier) -> UInt32?
 

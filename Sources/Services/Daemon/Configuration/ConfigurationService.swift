@@ -459,7 +459,9 @@ final class ConfigurationService {
             return .failed(ControlFailure(error))
         }
         let first: Set<UniqueIdentifier>?
-        do throws(ControlFailure) { first = try stage?.first(of: forwarder.reachableFirst(named)) } catch {
+        do throws(ControlFailure) {
+            first = try stage?.first(of: forwarder.rolloutOrder(of: named, for: payload.application))
+        } catch {
             return .failed(error)
         }
         do throws(FieldError) {

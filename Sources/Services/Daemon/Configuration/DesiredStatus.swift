@@ -46,7 +46,7 @@ struct DesiredStatus {
                 await pace.step()
                 guard let standing = state.standing(of: secondary.addressee, for: key) else { continue }
                 count += 1
-                if standing.staleSince != nil {
+                if standing.staleSince != nil, !standing.awaitsApplication {
                     if lacking.count < Self.rowLimit { lacking.append(row(secondary, key, standing)) }
                 } else if others.count < Self.rowLimit {
                     others.append(row(secondary, key, standing))
@@ -75,6 +75,7 @@ struct DesiredStatus {
         body["rollout"] = standing.desired.rollout.map { .string(Self.words(of: $0)) }
         body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
         if standing.isOver(at: now) { body["over"] = true }
+        if standing.awaitsApplication { body["noApp"] = true }
         return body
     }
 
@@ -124,7 +125,10 @@ struct DesiredStatus {
 
     private func describe(_ desired: DesiredConfiguration, _ standings: [SecondaryStanding]) -> PropertyListDictionary {
         var body = describe(desired)
-        body["secondaries"] = .integer(Int64(standings.count))
+        // One without the app is none that the configuration is for by now.
+        let withoutApp = standings.count(where: \.awaitsApplication)
+        body["secondaries"] = .integer(Int64(standings.count - withoutApp))
+        if withoutApp > 0 { body["noApp"] = .integer(Int64(withoutApp)) }
         let (all, lapsed) = (standings.count { $0.staleSince == nil }, standings.count { $0.isOver(at: now) })
         body["applied"] = .integer(Int64(all - lapsed))
         body["lapsed"] = .integer(Int64(lapsed))

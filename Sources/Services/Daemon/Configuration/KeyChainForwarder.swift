@@ -155,7 +155,9 @@ final class KeyChainForwarder {
             return ApplyResult(
                 pairing: peer.pairing, name: peer.name, via: peer.via, verdict: verdict?.name,
                 text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: question.version,
-                digest: question.digest)
+                digest: question.digest,
+                awaitsApplication: !context.hasApplication(question.subject.application, at: peer)
+                    && Verdict.isPossibleWithoutApplication(verdict?.name))
         }
     }
 

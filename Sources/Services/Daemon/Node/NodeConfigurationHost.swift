@@ -42,6 +42,10 @@ final class NodeConfigurationHost: ConfigurationHost {
 
     func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier> { counterparts[pairing] }
 
+    func hasInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> Bool {
+        relay.announcement(of: app, at: pairing, role: .primary)?.isInstalled ?? false
+    }
+
     func owner(of app: ApplicationIdentifier) -> UInt32? { apps.state[app]?.user }
 
     func side(of app: ApplicationIdentifier) -> DeviceRole? { apps.state[app]?.role }

@@ -169,6 +169,7 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
 extension ApplyResult {
     /// The state in a word (CTL-25).
     private var state: String {
+        if awaitsApplication { return "no-app" }
         if verdict != nil { return "reported" }
         return ending?.rawValue ?? hold?.rawValue ?? "queued"
     }

@@ -216,6 +216,10 @@ extension SimulatedPeers: ConfigurationHost {
 
     func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier> { [] }
 
+    func hasInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> Bool {
+        endpoint?.relay.announcement(of: app, at: pairing, role: options.role)?.isInstalled ?? false
+    }
+
     func owner(of app: ApplicationIdentifier) -> UInt32? { Linux.user }
 
     /// None is recorded: every app is on the side of the only socket.
