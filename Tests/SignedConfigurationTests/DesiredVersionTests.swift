@@ -136,4 +136,55 @@ import Testing
         #expect(try fleet.report(0, again, .rejected(.rollback)) == nil)
         #expect(fleet.standing(0)?.isDrift == true && fleet.standing(0)?.verdict == "rollback")
     }
+
+    @Test("CFG-30, CFG-71: another envelope around the same signed bytes takes the place of the one before it")
+    func cosignedEnvelope() throws {
+        var fleet = try Fleet(2)
+        let half = try fleet.envelope(1)
+        let items = try fleet.accept(half)
+        #expect(try fleet.report(0, try #require(items[0]), .rejected(.threshold)) == nil)
+        fleet.hasLeft = true
+        let whole = try Fixture.rewrapped(half)
+        let next = try fleet.accept(whole)
+        #expect(next.keys.sorted() == [0, 1], "also one that has not answered yet")
+        let desired = fleet.desired.desired(of: fleet.key)
+        #expect(desired.map(\.envelope) == [whole])
+        #expect(try desired.map { try DesiredConfiguration($0.dictionary) } == desired)
+        #expect(try fleet.ending(of: half) == nil, "CFG-51: its own report has come")
+        #expect(throws: DesiredRefusal.equivocation(version: 1)) { try fleet.accept(try fleet.envelope(1)) }
+        #expect(try fleet.report(1, try #require(items[1]), .rejected(.threshold)) == nil)
+        for (index, item) in next { #expect(try fleet.report(index, item, .applied) == nil) }
+        #expect((0..<2).allSatisfy { fleet.standing($0)?.verdict == "applied" })
+    }
+
+    @Test("CFG-30, CFG-72: a secondary that has the configuration in another envelope lacks nothing")
+    func appliedInAnotherEnvelope() throws {
+        var fleet = try Fleet()
+        let envelope = try fleet.envelope(1)
+        let item = try fleet.delivered(envelope)
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        let other = try Fixture.rewrapped(envelope)
+        #expect(try fleet.accept(other).isEmpty && fleet.link(0) == nil)
+        let standing = fleet.standing(0)
+        #expect(standing?.verdict == "applied" && standing?.staleSince == nil && standing?.isDrift == false)
+        let applied = try DesiredConfiguration(envelope: other, accepted: fleet.now)
+        #expect(fleet.desired.verdict(on: applied, at: fleet.members[0].pairing) == "applied")
+        #expect(throws: DesiredRefusal.equivocation(version: 1)) { try fleet.accept(try fleet.envelope(1)) }
+        let higher = try fleet.delivered(try fleet.envelope(2))
+        #expect(try fleet.report(0, higher, .rejected(.schema), good: item) == nil, "CFG-73: it has the next lower one")
+        _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
+        #expect(try fleet.accept(try Fixture.rewrapped(envelope)).isEmpty, "CFG-78: as far as the history goes back")
+    }
+
+    @Test("CFG-30, CFG-79: a first secondary passes the trial of a configuration in whichever envelope it has it")
+    func rolloutOfAnotherEnvelope() throws {
+        var fleet = try Fleet(2)
+        let envelope = try fleet.envelope(1)
+        let item = try #require(try fleet.accept(envelope, first: [0])[0])
+        #expect(try fleet.report(0, item, .applied, onTrial: true) == nil)
+        let again = try fleet.accept(try Fixture.rewrapped(envelope), first: [0])
+        #expect(again.keys.sorted() == [0] && fleet.link(1) == nil)
+        #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
+        #expect(fleet.link(1)?.entry.digest == again[0]?.entry.digest)
+    }
 }

@@ -14,6 +14,10 @@ package struct DesiredConfiguration: Sendable, Equatable {
     package let envelope: [UInt8]
     /// SHA-256 of ``envelope``.
     package let digest: [UInt8]
+    /// SHA-256 of what is signed in it, which identifies the configuration whatever its signatures (CFG-30).
+    let statement: [UInt8]
+    /// The digests of other envelopes around the same signed bytes that the operator has applied here.
+    private var others: [[UInt8]] = []
     /// Without its values, which would take several times the memory of the bytes.
     package let payload: ConfigurationPayload
     package let accepted: WallTime
@@ -24,7 +28,8 @@ package struct DesiredConfiguration: Sendable, Equatable {
 
     /// - Throws: if the envelope does not read as a configuration.
     package init(envelope: [UInt8], accepted: WallTime) throws(FieldError) {
-        var payload = try ConfigurationRecord.contents(of: envelope).payload
+        var payload: ConfigurationPayload
+        (payload, statement) = try ConfigurationRecord.contents(of: envelope)
         payload.values = [:]
         self.payload = payload
         key = ConfigurationSlotKey(
@@ -45,6 +50,22 @@ package struct DesiredConfiguration: Sendable, Equatable {
     /// Whether its rollout has come to the secondary of a pairing.
     package func isOffered(to pairing: UniqueIdentifier) -> Bool { rollout?.first.contains(pairing) ?? true }
 
+    /// Whether a digest is that of an envelope around these signed bytes; false for nil.
+    func isBrought(by digest: [UInt8]?) -> Bool { digest.map { $0 == self.digest || others.contains($0) } ?? false }
+
+    func isSame(as other: DesiredConfiguration) -> Bool { statement == other.statement }
+
+    /// Takes up what is known of other envelopes around the same signed bytes.
+    /// - Parameter former: the one whose place it takes.
+    mutating func join(_ history: [AcceptedConfiguration], _ former: DesiredConfiguration?) {
+        let replaced = former.map { $0.others + [$0.digest] } ?? []
+        let accepted = history.filter { $0.statement == statement }.map(\.digest)
+        for other in replaced + accepted where !isBrought(by: other) { others.append(other) }
+        others.removeFirst(max(0, others.count - ConfigurationLimits.history))
+        isSpent = isSpent || former?.isSpent == true
+        rollout?.first.formUnion(former?.rollout?.first ?? [])
+    }
+
     /// Whether it replaces another one for every secondary that the other one names.
     func covers(_ other: DesiredConfiguration) -> Bool {
         guard let only = payload.only else { return true }
@@ -58,6 +79,7 @@ extension DesiredConfiguration {
             "v": 1, "envelope": .data(envelope), "accepted": .integer(accepted.milliseconds),
             "proven": .boolean(isSpent),
         ]
+        if !others.isEmpty { fields["others"] = .array(others.map { .data($0) }) }
         fields["first"] = rollout.map { .array($0.first.map { .data($0.bytes) }) }
         fields["stopped"] = rollout?.stopped.map { .string($0) }
         return fields
@@ -72,9 +94,11 @@ extension DesiredConfiguration {
             value.list { $0.identifierValue }
         }
         let stopped = try fields.optional("stopped", "a string") { $0.stringValue }
+        let others = try fields.optional("others", "a list of digests") { value in value.list { $0.digestValue } }
         try fields.refuseUnknownFields()
         try self.init(envelope: envelope, accepted: accepted)
         self.isSpent = isSpent
+        self.others = others ?? []
         rollout = first.map { ConfigurationRollout(first: Set($0), stopped: stopped) }
     }
 }
@@ -94,6 +118,8 @@ package struct AcceptedConfiguration: Sendable, Equatable {
     package let accepted: WallTime
     /// The key identifiers that its signatures name.
     package let signers: [[UInt8]]
+    /// SHA-256 of what is signed in it; nil in a row of an earlier release.
+    let statement: [UInt8]?
     /// When the operator withdrew it; nil if that has not happened.
     package internal(set) var withdrawn: WallTime?
 
@@ -102,6 +128,7 @@ package struct AcceptedConfiguration: Sendable, Equatable {
         digest = desired.digest
         accepted = desired.accepted
         signers = desired.signers
+        statement = desired.statement
     }
 }
 
@@ -111,6 +138,7 @@ extension AcceptedConfiguration {
             "version": PropertyListValue(version), "digest": .data(digest),
             "accepted": .integer(accepted.milliseconds), "signers": .array(signers.map { .data($0) }),
         ]
+        fields["statement"] = statement.map { .data($0) }
         fields["withdrawn"] = withdrawn.map { .integer($0.milliseconds) }
         return fields
     }
@@ -123,6 +151,7 @@ extension AcceptedConfiguration {
         signers = try fields.required("signers", "a list of key identifiers") { value in
             value.arrayValue?.compactMap(\.digestValue)
         }
+        statement = try fields.optional("statement", "32 bytes of data") { $0.digestValue }
         withdrawn = try fields.optional("withdrawn", "an integer") { $0.timeValue }
         try fields.refuseUnknownFields()
     }

@@ -61,19 +61,25 @@ package struct DesiredConfigurations: Sendable {
         return SecondaryStanding(desired, state(of: key, at: addressee.pairing), of: addressee)
     }
 
+    /// The verdict of a secondary on a configuration that was applied.
+    package func verdict(on applied: DesiredConfiguration, at pairing: UniqueIdentifier) -> String? {
+        let (found, kept) = (state(of: applied.key, at: pairing), desired(applied.digest, of: applied.key) ?? applied)
+        return found?.verdict(on: applied.digest, isActive: kept.isBrought(by: found?.good?.digest))
+    }
+
     /// How a configuration that was applied ended at a secondary without a verdict (CFG-75); nil while one is
     /// outstanding. No delivery may tell: it never left, because it waited for keys, or a later one has taken its row.
     package func ending(
         of desired: DesiredConfiguration, at addressee: ConfigurationAddressee
     ) -> ForwardedConfiguration.Ending? {
         let state = state(of: desired.key, at: addressee.pairing)
-        guard state?.verdict(on: desired.digest) == nil else { return nil }
+        guard verdict(on: desired, at: addressee.pairing) == nil else { return nil }
         let delivery = state?.delivery(of: desired.digest)
         // One that the applied one has overtaken can only be rejected, and that report may never leave (CFG-52).
         guard delivery == nil || state?.hasApplied(above: desired) == true else { return delivery?.ending }
         let slot = slots[desired.key] ?? DesiredSlot()
         guard slot.contains(desired.digest) else {
-            let isReplaced = slot.desired(of: addressee).map { $0.version > desired.version } ?? false
+            let isReplaced = slot.desired(of: addressee).map { $0.version >= desired.version } ?? false
             return isReplaced ? .superseded : .withdrawn
         }
         let isSuperseded = slot.wanted(by: addressee, state).map { $0.version > desired.version } ?? false
@@ -119,6 +125,7 @@ package struct DesiredConfigurations: Sendable {
         } else {
             var new = new
             new.rollout = first.map { ConfigurationRollout(first: $0) }
+            new.join(slot.history, slot.former(of: new))
             dropped = try insert(new, slot, rejected, hasLeft, &transition)
         }
         for addressee in addressees {
@@ -138,7 +145,7 @@ package struct DesiredConfigurations: Sendable {
         _ hasLeft: (ForwardedConfiguration) -> Bool, _ transition: inout DesiredTransition
     ) throws(DesiredRefusal) -> [DesiredConfiguration] {
         let above = slot.from(new.version)
-        if let inForce = above.last(where: { $0.isSpent || !rejected.contains($0.digest) }) {
+        if let inForce = above.last(where: { !$0.isSame(as: new) && ($0.isSpent || !rejected.contains($0.digest)) }) {
             throw new.version == inForce.version
                 ? .equivocation(version: new.version) : .rollback(inForce: inForce.version)
         }
@@ -181,12 +188,7 @@ package struct DesiredConfigurations: Sendable {
     ) -> Set<[UInt8]> {
         let states = secondaries.values.compactMap { $0.states[key] }
         let refused = Set(states.flatMap { $0.refusals.map(\.digest) })
-        let kept = states.flatMap { state in
-            state.open.filter { entry in
-                guard refused.contains(entry.digest) else { return false }
-                return entry.verdict != nil || !state.hasRefused(entry.digest) && hasLeft(entry)
-            }
-        }
+        let kept = states.flatMap { state in state.open.filter { state.mayHold($0, hasLeft) } }
         return refused.subtracting(kept.map(\.digest))
     }
 
@@ -274,7 +276,7 @@ package struct DesiredConfigurations: Sendable {
             if let refusal = refusals.first {
                 rollout.stopped = refusal.verdict
                 setRollout(rollout, of: desired, &transition)
-            } else if !states.isEmpty, states.allSatisfy({ $0?.hasPassed(desired.digest) == true }) {
+            } else if !states.isEmpty, states.allSatisfy({ $0?.hasPassed(desired) == true }) {
                 setRollout(nil, of: desired, &transition)
             }
         }
@@ -448,26 +450,30 @@ package struct DesiredConfigurations: Sendable {
         _ facts: ReportFacts, _ entry: ForwardedConfiguration, burns: Bool, _ transition: inout DesiredTransition
     ) {
         let slot = slots[entry.key]
+        let desired = slot?.configuration(of: entry)
+        let isSame = { (digest: [UInt8]?) in digest == entry.digest || desired?.isBrought(by: digest) == true }
         change(entry.key, at: entry.pairing, &transition) { state, transition in
             state.update(entry, &transition)
             state.refusals.removeAll { $0.digest == entry.digest || slot?.contains($0.digest) != true }
             switch facts.verdict {
             case .applied:
-                state.apply(entry, movesMark: facts.good?.digest == entry.digest)
+                state.apply(entry, movesMark: isSame(facts.good?.digest))
                 state.noteLoading(facts, isFollowUp: false)
             case let verdict:
                 // An earlier daemon names what has given way as active: its trial has not passed.
                 state.good = verdict == .superseded && facts.good?.digest == entry.digest ? nil : facts.good
-                if burns, state.applied == entry.digest { state.applied = nil }
+                if burns, isSame(state.applied) { state.applied = nil }
                 guard verdict.isRefusal, !state.isOvertaken(entry) else { return }
-                state.refuse(entry.digest, entry.verdict ?? verdict.name, burns: burns)
+                // Burnt is the version, whichever envelope is desired by now.
+                let refused = burns ? desired?.digest : nil
+                state.refuse(refused ?? entry.digest, entry.verdict ?? verdict.name, burns: burns)
             }
         }
     }
 
     /// A secondary has applied the envelope, so that its version is spent.
     private mutating func spend(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
-        guard var spent = slots[entry.key]?.envelope(entry.digest) else { return }
+        guard var spent = slots[entry.key]?.configuration(of: entry) else { return }
         if !spent.isSpent {
             spent.isSpent = true
             slots[entry.key]?.insert(spent)
@@ -483,11 +489,10 @@ package struct DesiredConfigurations: Sendable {
         // Those that a rollout has not come to still need the version before.
         guard spent.isSpent, spent.rollout == nil, var covered = slots[spent.key]?.covered(by: spent), !covered.isEmpty
         else { return }
-        let digests = Set(covered.map(\.digest))
         let isLacking = secondaries.values.contains { secondary in
             guard let state = secondary.states[spent.key] else { return false }
-            return state.awaited == spent.digest || state.hasRefused(spent.digest)
-                || state.good.map { digests.contains($0.digest) } ?? false
+            return spent.isBrought(by: state.awaited) || state.hasRefused(spent.digest)
+                || covered.contains { $0.isBrought(by: state.good?.digest) }
         }
         if isLacking, let kept = covered.lastIndex(where: { $0.rollout == nil }) { covered.remove(at: kept) }
         drop(covered, of: spent.key, &transition)
@@ -517,8 +522,7 @@ package struct DesiredConfigurations: Sendable {
     /// is behind with its keys gets nothing yet: once they are on their way, this is called again.
     private mutating func deliver(
         _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, because cause: SecondaryState.Occasion,
-        at now: WallTime,
-        _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
+        at now: WallTime, _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
         guard let slot = slots[key], slot.hasDesired, addressee.isAddressed(by: key) else { return }
         note(key, of: addressee, &transition)
@@ -537,7 +541,7 @@ package struct DesiredConfigurations: Sendable {
                 (stored.awaited, stored.awaitedSince) = (wanted.digest, now)
             }
             if isBehind { return }
-            stored.opened(entry, &transition)
+            stored.opened(entry, of: wanted, &transition)
         }
         if isBehind { return }
         if secondaries[addressee.pairing]?.counter == nil {

@@ -26,6 +26,16 @@ struct DesiredSlot {
 
     func contains(_ digest: [UInt8]) -> Bool { versions[digest] != nil }
 
+    /// The desired configuration that a delivery brought, also in another envelope.
+    func configuration(of entry: ForwardedConfiguration) -> DesiredConfiguration? {
+        envelopes[entry.version].flatMap { $0.isBrought(by: entry.digest) ? $0 : nil }
+    }
+
+    /// The desired envelope around the same signed bytes, which a new one takes the place of.
+    func former(of new: DesiredConfiguration) -> DesiredConfiguration? {
+        envelopes[new.version].flatMap { $0.isSame(as: new) ? $0 : nil }
+    }
+
     /// Those of this version and above.
     func from(_ version: UInt64) -> [DesiredConfiguration] {
         all[Self.index(of: version, in: all)...].compactMap { envelopes[$0] }
@@ -82,7 +92,7 @@ struct DesiredSlot {
     func wanted(by addressee: ConfigurationAddressee, _ state: SecondaryState?) -> DesiredConfiguration? {
         highest(for: addressee.device) {
             $0.isOffered(to: addressee.pairing) && state?.hasRefused($0.digest) != true
-                && ($0.rollout?.stopped == nil || state?.good?.digest == $0.digest)
+                && ($0.rollout?.stopped == nil || $0.isBrought(by: state?.good?.digest))
         }
     }
 

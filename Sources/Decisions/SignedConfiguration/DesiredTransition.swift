@@ -107,7 +107,7 @@ package struct SecondaryStanding: Sendable, Equatable {
     init(_ desired: DesiredConfiguration, _ state: SecondaryState?, of addressee: ConfigurationAddressee) {
         self.desired = desired
         let delivery = state?.delivery(of: desired.digest)
-        let isApplied = state?.good?.digest == desired.digest
+        let isApplied = desired.isBrought(by: state?.good?.digest)
         reported = state?.good?.version
         verdict =
             isApplied
@@ -118,7 +118,7 @@ package struct SecondaryStanding: Sendable, Equatable {
         outstanding = isApplied ? nil : delivery.flatMap { $0.awaitsVerdict ? $0 : nil }
         let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
         staleSince = isApplied ? nil : since ?? desired.accepted
-        isDrift = !isApplied && state?.applied == desired.digest
+        isDrift = !isApplied && desired.isBrought(by: state?.applied)
         lifetimeEnd = state?.lifetimeEnd(of: desired)
         awaitsApplication =
             !isDrift && !addressee.hasApplication(desired.key.application)
@@ -132,7 +132,8 @@ package struct SecondaryStanding: Sendable, Equatable {
 extension SecondaryState {
     /// When the lifetime of this configuration is over, if it is the one that is applied and has a lifetime.
     func lifetimeEnd(of desired: DesiredConfiguration) -> WallTime? {
-        guard good?.digest == desired.digest, let lifetime = desired.payload.lifetime, let applied = history.last else {
+        guard desired.isBrought(by: good?.digest), let lifetime = desired.payload.lifetime, let applied = history.last
+        else {
             return nil
         }
         return applied.reported + .seconds(Int64(clamping: lifetime))

@@ -198,19 +198,26 @@ package struct SecondaryState: Sendable, Equatable {
     ) -> Bool {
         let (version, keySet) = (new.version, new.payload.keySetVersion)
         let isApplied = history.contains { line in
-            line.version == version && line.keySet == keySet && line.digest != nil && line.digest != new.digest
+            line.version == version && line.keySet == keySet && line.digest != nil && !new.isBrought(by: line.digest)
         }
         return isApplied
             || open.contains { entry in
-                entry.version == version && entry.keySet == keySet && entry.digest != new.digest
-                    && (entry.verdict != nil || !hasRefused(entry.digest) && hasLeft(entry))
+                entry.version == version && entry.keySet == keySet && !new.isBrought(by: entry.digest)
+                    && mayHold(entry, hasLeft)
             }
     }
 
+    /// Whether it stages what an open delivery brings, or may still take it.
+    func mayHold(_ entry: ForwardedConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+        entry.verdict != nil || !hasRefused(entry.digest) && hasLeft(entry)
+    }
+
     /// A delivery is made; the oldest of too many is forgotten (LIM-85).
-    mutating func opened(_ entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
+    mutating func opened(
+        _ entry: ForwardedConfiguration, of desired: DesiredConfiguration, _ transition: inout DesiredTransition
+    ) {
         open.append(entry)
-        if passed == entry.digest { passed = nil }
+        if desired.isBrought(by: passed) { passed = nil }
         let surplus = open.prefix(max(0, open.count - ConfigurationLimits.openDeliveries))
         open.removeFirst(surplus.count)
         transition.changes += surplus.map { .forgotten($0) }
@@ -228,9 +235,11 @@ package struct SecondaryState: Sendable, Equatable {
     /// Deliveries of this envelope whose verdict is outstanding.
     func isOnItsWay(_ digest: [UInt8]) -> Bool { open.contains { $0.digest == digest && !$0.isLost } }
 
-    /// Whether the envelope is active by the last report, and a report on its own delivery has said that no trial of it
-    /// lasts (CFG-61).
-    func hasPassed(_ digest: [UInt8]) -> Bool { good?.digest == digest && passed == digest }
+    /// Whether the configuration is active by the last report, and a report on a delivery of it has said that no trial
+    /// of it lasts (CFG-61).
+    func hasPassed(_ desired: DesiredConfiguration) -> Bool {
+        desired.isBrought(by: good?.digest) && desired.isBrought(by: passed)
+    }
 
     /// Whether the same bytes were applied by a delivery after this one, so that a verdict on it is of before.
     func isOvertaken(_ entry: ForwardedConfiguration) -> Bool {
@@ -257,7 +266,7 @@ package struct SecondaryState: Sendable, Equatable {
     func lacks(_ wanted: DesiredConfiguration, because occasion: Occasion) -> Bool {
         // Others wait until this secondary has answered a delivery of its own.
         let isFirst = wanted.rollout.map { $0.stopped == nil } ?? false
-        let hasIt = isFirst ? hasPassed(wanted.digest) : good?.digest == wanted.digest
+        let hasIt = isFirst ? hasPassed(wanted) : wanted.isBrought(by: good?.digest)
         return switch occasion {
         // One with a lifetime may be applied no longer by the secondary's clock, and no report says so.
         case .applied(wanted.digest): !hasIt || wanted.payload.lifetime != nil
@@ -352,10 +361,11 @@ package struct SecondaryState: Sendable, Equatable {
     }
 
     /// The verdict on an envelope, also on one whose delivery another one has replaced.
-    package func verdict(on digest: [UInt8]) -> String? {
+    /// - Parameter isActive: whether the active configuration is the same, also in another envelope.
+    package func verdict(on digest: [UInt8], isActive: Bool? = nil) -> String? {
         let delivery = delivery(of: digest)
         // One that had applied these bytes got no delivery, or one that ended without a verdict.
-        if delivery?.awaitsVerdict != true, good?.digest == digest { return Verdict.applied.name }
+        if delivery?.awaitsVerdict != true, isActive ?? (good?.digest == digest) { return Verdict.applied.name }
         return delivery.map(\.verdict) ?? refusals.last { $0.digest == digest }?.verdict
     }
 

@@ -203,7 +203,7 @@ final class ConfigurationForwarder {
         let state = state.state(of: desired.key, at: pairing)
         let delivery = state?.delivery(of: desired.digest)
         var result = ApplyResult(
-            pairing: pairing, name: peer.name, via: peer.via, verdict: state?.verdict(on: desired.digest),
+            pairing: pairing, name: peer.name, via: peer.via, verdict: self.state.verdict(on: desired, at: pairing),
             text: delivery?.text, version: desired.version, digest: desired.digest,
             ending: self.state.ending(of: desired, at: addressee(peer)))
         let kept = self.state.desired(desired.digest, of: desired.key)

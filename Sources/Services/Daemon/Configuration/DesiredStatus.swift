@@ -161,7 +161,12 @@ struct DesiredStatus {
     func show(_ key: ConfigurationSlotKey) async -> PropertyListDictionary {
         var body = key.fields
         body["desired"] = .array(state.desired(of: key).reversed().map { .dictionary(describe($0)) })
-        body["history"] = .array(state.history(of: key).reversed().map { .dictionary($0.dictionary) })
+        body["history"] = .array(
+            state.history(of: key).reversed().map { line in
+                var row = line.dictionary
+                row["statement"] = nil
+                return .dictionary(row)
+            })
         let (rows, more) = await rows(of: [key])
         body["secondaries"] = .array(
             rows.map { row in
