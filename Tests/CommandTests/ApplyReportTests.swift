@@ -30,6 +30,23 @@ import Testing
         #expect(refusal(["results": results()])?.contains("no paired secondary") == true)
     }
 
+    @Test("CTL-26: what a change of keys has ended is in the first answer, and kept for the last one")
+    func ended() {
+        let one: PropertyListValue = [
+            "target": "vendor:1", "version": 42, "digest": .data([1]), "verdict": "threshold",
+        ]
+        let own: PropertyListValue = ["name": "hub", "verdict": "applied", "ended": [one], "endedMore": 3]
+        let kiosk: PropertyListValue = ["name": "kiosk", "verdict": "applied"]
+        let ended = ApplyReport.ended(in: ["results": [own, kiosk]])
+        #expect(ended == ["ended": [one], "endedMore": 3])
+        let last: PropertyListDictionary = ["ordinal": 2, "results": [["name": "hub", "verdict": "applied"], kiosk]]
+        let answer = ApplyReport.keeping(ended, in: last)
+        #expect(answer == ["ordinal": 2, "results": [own, kiosk]])
+        let lines = ApplyReport.ended(Fact.list(answer["results"]))
+        #expect(lines.first?.contains("version 42 for vendor:1 (threshold)") == true && lines.last == "and 3 more")
+        #expect(ApplyReport.keeping([:], in: last) == last)
+    }
+
     @Test("CTL-25: a secondary without the app is no failure, unless no secondary has the app")
     func withoutTheApp() {
         let gateway: PropertyListValue = ["name": "gateway", "state": "no-app", "verdict": "waiting-for-key"]

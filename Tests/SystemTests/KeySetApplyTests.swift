@@ -54,6 +54,7 @@ import Testing
         try await done("keyset rotate --from s1 --config next.pub --key root --out s2")
         let rotated = try await apply("s2")
         #expect(rotated.status == 0, "\(rotated)")
+        #expect(rotated.output.contains("no longer desired: version 1 for \(target) (threshold)"), "\(rotated)")
         #expect(try await apply("one").errors.contains("threshold"))
         try await sign("two", by: "next", under: "s2", "volume=62")
         #expect(try await apply("two").status == 0)

@@ -64,6 +64,24 @@ import Testing
         #expect(results.map(\.ending) == [.withdrawn])
     }
 
+    @Test("CFG-94, CTL-26: the answer to a change of keys has what that ends, once")
+    func whatEndsIsAnswered() throws {
+        let envelope = try primary.envelope(3)
+        #expect(primary.apply(envelope) == nil)
+        let revoked = try primary.revocation()
+        for isFirst in [true, false] {
+            var outcome: ApplyOutcome?
+            primary.begin(revoked) { outcome = $0 }
+            primary.scheduler.advance(by: .milliseconds(1))
+            guard case .results(let results, _) = outcome else { throw Unexpected("\(String(describing: outcome))") }
+            let ended = results.first?.ended ?? []
+            #expect(ended.map(\.version) == (isFirst ? [3] : []))
+            #expect(ended.allSatisfy { $0.digest == SHA256.digest(envelope) && $0.reason == .threshold })
+            #expect(results.dropFirst().allSatisfy { $0.ended.isEmpty })
+        }
+        #expect(primary.desired == [])
+    }
+
     @Test("CFG-94: on a full disk the revocation says so, sends no step, and the same request goes on")
     func aRevocationOnADiskThatFills() throws {
         #expect(primary.apply(try primary.envelope(1)) == nil)

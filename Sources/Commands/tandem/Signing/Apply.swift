@@ -72,7 +72,8 @@ extension Subcommand {
             if isUnchecked {
                 console.warn("not checked here: this device trusts no key for it, and only the secondaries verify it")
             }
-            ApplyReport.lines(of: Fact.list(answer["results"])).forEach { console.print($0) }
+            let results = Fact.list(answer["results"])
+            (ApplyReport.lines(of: results) + ApplyReport.ended(results)).forEach { console.print($0) }
         }
         try ApplyReport.check(answer)
     }
@@ -119,13 +120,19 @@ private struct ApplyFollower {
     /// Where the lines go; nil for none.
     let progress: Console?
     private(set) var shown: Set<String> = []
+    /// This device's own result of a change of keys: only the first answer has what that has ended.
+    private var ended: PropertyListDictionary = [:]
 
     /// The answer when every secondary has a result, or when the time is over.
     mutating func answer(within wait: Duration) throws -> PropertyListDictionary {
         try ProcessSignal.prepareProcess()
         var answer: PropertyListDictionary = [:]
-        do { return try follow(for: wait, &answer) } catch is ControlClient.Interruption {
-            throw CommandFailure.no(Self.interruption(pending(answer), of: body))
+        do {
+            let last = try follow(for: wait, &answer)
+            return ApplyReport.keeping(ended, in: last)
+        } catch is ControlClient.Interruption {
+            let results = Fact.list(ApplyReport.keeping(ended, in: answer)["results"])
+            throw CommandFailure.no(Self.interruption(pending(answer), of: body) + ApplyReport.ended(results))
         }
     }
 
@@ -135,6 +142,7 @@ private struct ApplyFollower {
         let clock = ContinuousClock()
         let end = clock.now + wait
         answer = try ask(["wait": 0], time: .zero)
+        ended = ApplyReport.ended(in: answer)
         // This device's own app: the daemon waits for it.
         guard var ordinal = answer["ordinal"] else {
             if pending(answer).isEmpty { return answer }
@@ -196,6 +204,33 @@ enum ApplyReport {
             "pairing", .text("reason", of: "text"),
         ]
         return Array(Table("verdicts", columns, of: results).lines.dropFirst())
+    }
+
+    /// The keys of this device's own result that say what a change of keys has ended (CTL-26).
+    static func ended(in answer: PropertyListDictionary) -> PropertyListDictionary {
+        let own = Fact.list(answer["results"]).first?.body ?? [:]
+        return own.compactMapValues { key, value in ["ended", "endedMore"].contains(key) ? value : nil }
+    }
+
+    /// A later answer to the same request, with what the first one said.
+    static func keeping(_ ended: PropertyListDictionary, in answer: PropertyListDictionary) -> PropertyListDictionary {
+        var (answer, results) = (answer, Fact.list(answer["results"]).map(\.body))
+        guard !ended.isEmpty, !results.isEmpty else { return answer }
+        results[0] = results[0].merging(ended)
+        answer["results"] = .array(results.map { .dictionary($0) })
+        return answer
+    }
+
+    /// A line for each configuration that a change of keys has ended.
+    static func ended(_ results: [Fact]) -> [String] {
+        results.flatMap { result in
+            let lines = result.list("ended").map { one in
+                "no longer desired: version \(one.text("version")) for \(one.text("target"))"
+                    + " (\(one.text("verdict"))); sign its values again under the new keys"
+            }
+            let more = result.text("endedMore")
+            return lines + (more.isEmpty ? [] : ["and \(more) more"])
+        }
     }
 
     /// Whether a secondary has not announced the app.

@@ -29,6 +29,8 @@ struct ApplyResult: Sendable, Equatable {
     var hold: Hold?
     /// It has not announced the app, and nothing is expected of it before that.
     var awaitsApplication = false
+    /// The desired configurations that this change of keys has ended; at this device's own result only.
+    var ended: [EndedConfiguration] = []
 
     enum Hold: String, Sendable {
         /// Others get it first.
@@ -39,6 +41,19 @@ struct ApplyResult: Sendable, Equatable {
 
     /// Whether nothing more is waited for.
     var isDone: Bool { verdict != nil || ending != nil || hold == .stopped }
+}
+
+/// A desired configuration that a change of keys has ended (CFG-94).
+struct EndedConfiguration: Sendable, Equatable {
+    let target: PairedIdentifier
+    let version: UInt64
+    let digest: [UInt8]
+    let reason: Rejection
+
+    fileprivate init(_ desired: DesiredConfiguration, because reason: Rejection) {
+        (target, version, digest) = (desired.key.target, desired.version, desired.digest)
+        self.reason = reason
+    }
 }
 
 /// The result of `apply` (CTL-3): one for each secondary, or the reason why nothing was forwarded.
@@ -232,18 +247,18 @@ final class ConfigurationForwarder {
     /// returns it with the reasons. On a full disk, too: it makes room.
     func end(
         _ subject: KeySubject, where isRefused: @escaping (DesiredConfiguration) -> Rejection?
-    ) async throws(StoreError) -> [(desired: DesiredConfiguration, reason: Rejection)] {
+    ) async throws(StoreError) -> [EndedConfiguration] {
         let now = context.reading.wall
         return try await committed.commit(room: .reserve) { [self] next in
-            var ended: [(desired: DesiredConfiguration, reason: Rejection)] = []
+            var ended: [EndedConfiguration] = []
             var transition = DesiredTransition()
             for key in next.keys where key.subject == subject {
                 let refused = next.desired(of: key).compactMap { desired in
-                    isRefused(desired).map { (desired: desired, reason: $0) }
+                    isRefused(desired).map { EndedConfiguration(desired, because: $0) }
                 }
                 guard !refused.isEmpty else { continue }
                 transition.append(
-                    next.withdraw(key, versions: Set(refused.map(\.desired.version)), at: now).transition)
+                    next.withdraw(key, versions: Set(refused.map(\.version)), at: now).transition)
                 ended += refused
             }
             return Commit(transition.rows) { [self] in

@@ -116,16 +116,17 @@ final class KeyChanges {
             unended.remove(subject)
             return .results([own(subject, envelope)], ordinal: nil)
         }
-        do throws(StoreError) { try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
+        let ended: [EndedConfiguration]
+        do throws(StoreError) { ended = try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
         await advance(subject)
-        guard isPrimarys else { return .results([own(subject, envelope)], ordinal: nil) }
+        guard isPrimarys else { return .results([own(subject, envelope, ended)], ordinal: nil) }
         let results =
             if let question = question(subject, envelope) {
                 await chains.results(of: question, within: wait)
             } else {
                 [ApplyResult]()
             }
-        return .results([own(subject, envelope)] + results, ordinal: chains.changes.ordinal)
+        return .results([own(subject, envelope, ended)] + results, ordinal: chains.changes.ordinal)
     }
 
     /// The results of a statement that was applied before, once anything has changed after an ordinal (CTL-26).
@@ -138,11 +139,13 @@ final class KeyChanges {
     }
 
     /// This device's own result: what is in force, also after a statement that it followed long ago.
-    private func own(_ subject: KeySubject, _ envelope: [UInt8]) -> ApplyResult {
+    private func own(
+        _ subject: KeySubject, _ envelope: [UInt8], _ ended: [EndedConfiguration] = []
+    ) -> ApplyResult {
         let anchor = receiver.state.anchors[subject]
         return ApplyResult(
             pairing: nil, name: context.options.name, verdict: Verdict.applied.name, text: nil,
-            version: anchor?.version ?? 0, digest: anchor?.steps.last?.digest ?? SHA256.digest(envelope))
+            version: anchor?.version ?? 0, digest: anchor?.steps.last?.digest ?? SHA256.digest(envelope), ended: ended)
     }
 
     /// The step that a statement is; nil if the chain has none.
@@ -161,17 +164,18 @@ final class KeyChanges {
 
     /// Ends what is desired and will not be accepted by any secondary any more, and takes it out of its queues: a
     /// revoked key's configuration must not arrive before the revocation (CFG-94).
-    private func endRefused(_ subject: KeySubject) async throws(StoreError) {
+    private func endRefused(_ subject: KeySubject) async throws(StoreError) -> [EndedConfiguration] {
         unended.insert(subject)
         let ended = try await forwarder.end(subject) { [self] in refusal(of: $0) }
         unended.remove(subject)
-        for (desired, reason) in ended {
+        for one in ended {
             context.log(
                 LogEvent(
                     .warning, "desired configuration ended by a change of keys",
-                    .text("app", "\(subject.application)"), .integer("version", desired.version),
-                    .text("verdict", reason.rawValue)))
+                    .text("app", "\(subject.application)"), .integer("version", one.version),
+                    .text("verdict", one.reason.rawValue)))
         }
+        return ended
     }
 
     /// The rejection of a desired configuration under the keys in force; nil if they are no reason for one.

@@ -183,6 +183,19 @@ extension ApplyResult {
         body["via"] = via.map { .string($0) }
         body["verdict"] = verdict.map { .string($0) }
         body["text"] = text.flatMap { $0.isEmpty ? nil : .string($0) }
+        guard !ended.isEmpty else { return body }
+        let rows = ended.prefix(DesiredStatus.rowLimit)
+        body["ended"] = .array(rows.map { .dictionary($0.body) })
+        if rows.count < ended.count { body["endedMore"] = .integer(Int64(ended.count - rows.count)) }
         return body
+    }
+}
+
+extension EndedConfiguration {
+    fileprivate var body: PropertyListDictionary {
+        [
+            "target": .string(target.text), "version": PropertyListValue(version), "digest": .data(digest),
+            "verdict": .string(reason.rawValue),
+        ]
     }
 }
