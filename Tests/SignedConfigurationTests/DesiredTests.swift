@@ -74,12 +74,14 @@ import Testing
         var fleet = try Fleet()
         let five = try fleet.envelope(5)
         let item = try #require(try fleet.accept(five)[0])
-        #expect(throws: DesiredRefusal.rollback(inForce: 5)) { try fleet.accept(try fleet.envelope(4)) }
+        #expect(throws: DesiredRefusal.rollback(inForce: 5, isTaken: false)) { try fleet.accept(try fleet.envelope(4)) }
         #expect(throws: DesiredRefusal.equivocation(version: 5)) { try fleet.accept(try fleet.envelope(5)) }
         #expect(try fleet.accept(five).isEmpty, "the same bytes are on their way")
         #expect(try fleet.report(0, item, .applied) == nil)
         #expect(try fleet.accept(five).isEmpty, "the same bytes are applied")
-        #expect(throws: DesiredRefusal.rollback(inForce: 5)) { try fleet.accept(try fleet.envelope(4)) }
+        #expect(throws: DesiredRefusal.rollback(inForce: 5, isTaken: true), "CFG-77: where it is applied, that stays") {
+            try fleet.accept(try fleet.envelope(4))
+        }
         #expect(fleet.desired.desired(of: fleet.key).map(\.version) == [5])
         #expect(fleet.desired.history(of: fleet.key).map(\.version) == [5], "CFG-78: a refused one is no history")
     }
@@ -94,7 +96,7 @@ import Testing
         #expect(good.count == 2)
         #expect(try fleet.report(1, try #require(good[1]), .waitingForApplication) == nil)
         #expect(try fleet.report(0, try #require(good[0]), .rejected(.schema)) == nil)
-        #expect(throws: DesiredRefusal.rollback(inForce: 7)) { try fleet.accept(try fleet.envelope(6)) }
+        #expect(throws: DesiredRefusal.rollback(inForce: 7, isTaken: true)) { try fleet.accept(try fleet.envelope(6)) }
     }
 
     @Test("CFG-72: what a secondary lacks is delivered when its link is ready: nothing else, and nothing twice")

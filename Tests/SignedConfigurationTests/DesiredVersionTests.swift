@@ -13,7 +13,7 @@ import Testing
         #expect(try fleet.report(0, try #require(items[0]), .rejected(.schema)) == nil)
         fleet.hasLeft = true
         #expect(throws: DesiredRefusal.equivocation(version: 7)) { try fleet.accept(try fleet.envelope(7)) }
-        #expect(throws: DesiredRefusal.rollback(inForce: 7)) { try fleet.accept(try fleet.envelope(6)) }
+        #expect(throws: DesiredRefusal.rollback(inForce: 7, isTaken: true)) { try fleet.accept(try fleet.envelope(6)) }
         var higher = fleet
         #expect(try higher.accept(try higher.envelope(8)).count == 3, "the way out while a secondary stays away")
         for index in [1, 2] {

@@ -46,6 +46,10 @@ package struct DesiredConfigurations: Sendable {
     /// The last envelopes that the operator applied, the newest last (LIM-85).
     package func history(of key: ConfigurationSlotKey) -> [AcceptedConfiguration] { slots[key]?.history ?? [] }
 
+    private func states(of key: ConfigurationSlotKey) -> [SecondaryState] {
+        secondaries.values.compactMap { $0.states[key] }
+    }
+
     package func state(of key: ConfigurationSlotKey, at pairing: UniqueIdentifier) -> SecondaryState? {
         secondaries[pairing]?.states[key]
     }
@@ -77,13 +81,7 @@ package struct DesiredConfigurations: Sendable {
         let delivery = state?.delivery(of: desired.digest)
         // One that the applied one has overtaken can only be rejected, and that report may never leave (CFG-52).
         guard delivery == nil || state?.hasApplied(above: desired) == true else { return delivery?.ending }
-        let slot = slots[desired.key] ?? DesiredSlot()
-        guard slot.contains(desired.digest) else {
-            let isReplaced = slot.desired(of: addressee).map { $0.version >= desired.version } ?? false
-            return isReplaced ? .superseded : .withdrawn
-        }
-        let isSuperseded = slot.wanted(by: addressee, state).map { $0.version > desired.version } ?? false
-        return isSuperseded ? .superseded : delivery?.ending
+        return (slots[desired.key] ?? DesiredSlot()).ending(of: desired, at: addressee, state) ?? delivery?.ending
     }
 
     /// Deliveries on their way, and the last finished one of each secondary and slot.
@@ -118,7 +116,7 @@ package struct DesiredConfigurations: Sendable {
         if slot.contains(new.digest) {
             dropped = slot.from(new.version).dropFirst().filter { $0.covers(new) }
             if let blocking = dropped.last(where: { $0.isSpent || !rejected.contains($0.digest) }) {
-                throw .rollback(inForce: blocking.version)
+                throw .rollback(inForce: blocking.version, isTaken: isTaken(blocking, hasLeft))
             }
             drop(dropped, of: new.key, &transition)
             widenRollout(of: new, to: first, &transition)
@@ -147,20 +145,20 @@ package struct DesiredConfigurations: Sendable {
         let above = slot.from(new.version)
         if let inForce = above.last(where: { !$0.isSame(as: new) && ($0.isSpent || !rejected.contains($0.digest)) }) {
             throw new.version == inForce.version
-                ? .equivocation(version: new.version) : .rollback(inForce: inForce.version)
+                ? .equivocation(version: new.version)
+                : .rollback(inForce: inForce.version, isTaken: isTaken(inForce, hasLeft))
         }
-        let isTaken = secondaries.values.contains { secondary in
-            secondary.states[new.key]?.mayHoldOtherBytes(than: new, hasLeft: hasLeft) == true
+        if states(of: new.key).contains(where: { $0.mayHoldOtherBytes(than: new, hasLeft: hasLeft) }) {
+            throw .equivocation(version: new.version)
         }
-        if isTaken { throw .equivocation(version: new.version) }
         let below = slot.covered(by: new).filter { kept in
             // Those that a rollout has not come to still need the version before.
             !kept.isSpent && (new.rollout == nil || kept.rollout != nil || rejected.contains(kept.digest))
         }
         let replaced = below + above
-        let replacedBytes = replaced.reduce(0) { $0 + $1.envelope.count }
         guard count - replaced.count < ConfigurationLimits.desired,
-            bytes - replacedBytes + new.envelope.count <= ConfigurationLimits.desiredBytes
+            bytes - replaced.reduce(0, { $0 + $1.envelope.count }) + new.envelope.count
+                <= ConfigurationLimits.desiredBytes
         else { throw .full }
         drop(replaced, of: new.key, &transition)
         slots[new.key, default: DesiredSlot()].insert(new)
@@ -186,10 +184,15 @@ package struct DesiredConfigurations: Sendable {
     private func rejected(
         of key: ConfigurationSlotKey, _ hasLeft: (ForwardedConfiguration) -> Bool
     ) -> Set<[UInt8]> {
-        let states = secondaries.values.compactMap { $0.states[key] }
+        let states = states(of: key)
         let refused = Set(states.flatMap { $0.refusals.map(\.digest) })
         let kept = states.flatMap { state in state.open.filter { state.mayHold($0, hasLeft) } }
         return refused.subtracting(kept.map(\.digest))
+    }
+
+    /// Whether a secondary has applied a desired configuration, or may still take it.
+    private func isTaken(_ desired: DesiredConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+        desired.isSpent || states(of: desired.key).contains { $0.mayHold(desired, hasLeft) }
     }
 
     private mutating func drop(
@@ -231,9 +234,7 @@ package struct DesiredConfigurations: Sendable {
     ) -> [ForwardedConfiguration] {
         guard !envelopes.isEmpty else { return [] }
         let digests = Set(envelopes.map(\.digest))
-        return secondaries.values.flatMap { secondary in
-            (secondary.states[key]?.open ?? []).filter { digests.contains($0.digest) && $0.verdict == nil }
-        }
+        return states(of: key).flatMap { $0.open.filter { digests.contains($0.digest) && $0.verdict == nil } }
     }
 
     // MARK: rollouts
@@ -285,9 +286,8 @@ package struct DesiredConfigurations: Sendable {
     /// A secondary that others wait for is gone.
     private mutating func leaveRollouts(_ pairing: UniqueIdentifier, _ transition: inout DesiredTransition) {
         for key in slots.keys {
-            for desired in rollouts(of: key) where desired.rollout?.first.contains(pairing) == true {
-                guard var rollout = desired.rollout else { continue }
-                rollout.first.remove(pairing)
+            for desired in rollouts(of: key) {
+                guard var rollout = desired.rollout, rollout.first.remove(pairing) != nil else { continue }
                 if rollout.first.isEmpty { rollout.stopped = rollout.stopped ?? "unpaired" }
                 setRollout(rollout, of: desired, &transition)
             }
@@ -465,8 +465,8 @@ package struct DesiredConfigurations: Sendable {
                 if burns, isSame(state.applied) { state.applied = nil }
                 guard verdict.isRefusal, !state.isOvertaken(entry) else { return }
                 // Burnt is the version, whichever envelope is desired by now.
-                let refused = burns ? desired?.digest : nil
-                state.refuse(refused ?? entry.digest, entry.verdict ?? verdict.name, burns: burns)
+                let refused = (burns ? desired?.digest : nil) ?? entry.digest
+                state.refuse(refused, entry.verdict ?? verdict.name, burns: burns)
             }
         }
     }
@@ -540,8 +540,7 @@ package struct DesiredConfigurations: Sendable {
             if stored.awaited != wanted.digest {
                 (stored.awaited, stored.awaitedSince) = (wanted.digest, now)
             }
-            if isBehind { return }
-            stored.opened(entry, of: wanted, &transition)
+            if !isBehind { stored.opened(entry, of: wanted, &transition) }
         }
         if isBehind { return }
         if secondaries[addressee.pairing]?.counter == nil {

@@ -96,6 +96,17 @@ struct DesiredSlot {
         }
     }
 
+    /// Why a configuration is not delivered to the secondary: it is desired no longer, or another one took its place.
+    func ending(
+        of desired: DesiredConfiguration, at addressee: ConfigurationAddressee, _ state: SecondaryState?
+    ) -> ForwardedConfiguration.Ending? {
+        guard contains(desired.digest) else {
+            let isReplaced = self.desired(of: addressee).map { $0.version >= desired.version } ?? false
+            return isReplaced ? .superseded : .withdrawn
+        }
+        return wanted(by: addressee, state).map { $0.version > desired.version } == true ? .superseded : nil
+    }
+
     /// Those below a version that it replaces for every secondary that they name; the highest last.
     func covered(by new: DesiredConfiguration) -> [DesiredConfiguration] {
         guard let only = new.payload.only else {

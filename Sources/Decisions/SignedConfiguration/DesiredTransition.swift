@@ -39,7 +39,8 @@ package struct ConfigurationAddressee {
 /// An envelope that is not accepted (CFG-71).
 package enum DesiredRefusal: Error, Sendable, Equatable {
     /// A higher version is desired.
-    case rollback(inForce: UInt64)
+    /// - isTaken: a secondary has applied it, or may still take it: also without it, lower versions are refused there.
+    case rollback(inForce: UInt64, isTaken: Bool)
     /// A secondary has taken other bytes of this version, or may take them.
     case equivocation(version: UInt64)
     /// As many envelopes are desired as a primary keeps (LIM-85).

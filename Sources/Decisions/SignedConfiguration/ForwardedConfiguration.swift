@@ -207,6 +207,11 @@ package struct SecondaryState: Sendable, Equatable {
             }
     }
 
+    /// Whether it stages a configuration, or may still take it.
+    func mayHold(_ desired: DesiredConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+        open.contains { desired.isBrought(by: $0.digest) && mayHold($0, hasLeft) }
+    }
+
     /// Whether it stages what an open delivery brings, or may still take it.
     func mayHold(_ entry: ForwardedConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
         entry.verdict != nil || !hasRefused(entry.digest) && hasLeft(entry)

@@ -502,11 +502,10 @@ extension ControlFailure {
     /// An envelope that does not become the desired one (CFG-71).
     fileprivate init(_ refusal: DesiredRefusal) {
         switch refusal {
-        case .rollback(let inForce):
+        case .rollback(let inForce, let isTaken):
+            let way = isTaken ? "" : ", or withdraw that one with 'tandem configuration withdraw'"
             self.init(
-                name: Rejection.rollback.rawValue,
-                text: "version \(inForce) is desired; sign a higher version, or withdraw that one with "
-                    + "'tandem configuration withdraw'")
+                name: Rejection.rollback.rawValue, text: "version \(inForce) is desired; sign a higher version\(way)")
         case .equivocation(let version):
             self.init(
                 name: Rejection.equivocation.rawValue,
