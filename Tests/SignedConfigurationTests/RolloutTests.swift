@@ -94,6 +94,20 @@ import Testing
         #expect(both.desired.desired(of: both.key).first?.rollout?.stopped == "unpaired" && both.link(2) == nil)
     }
 
+    @Test("CFG-79: a first secondary that is lost without the operator stops the rollout, unless it has passed")
+    func rolloutWithLostFirst() throws {
+        var fleet = try Fleet(3)
+        let items = try fleet.accept(try fleet.envelope(1), first: [0, 1])
+        #expect(try fleet.report(0, try #require(items[0]), .applied) == nil)
+        var passed = fleet
+        #expect(fleet.desired.unpaired(fleet.members[1].pairing, isLost: true).promoted.isEmpty)
+        #expect(fleet.desired.desired(of: fleet.key).first?.rollout?.stopped == "unpaired" && fleet.link(2) == nil)
+        #expect(passed.desired.unpaired(passed.members[0].pairing, isLost: true).promoted.isEmpty)
+        #expect(passed.desired.desired(of: passed.key).first?.rollout?.stopped == nil && passed.link(2) == nil)
+        #expect(try passed.report(1, try #require(items[1]), .applied) == nil)
+        #expect(passed.link(2)?.entry.version == 1)
+    }
+
     @Test("CFG-79: a rollout is what its row restores")
     func restoredRollout() throws {
         var fleet = try Fleet(2)

@@ -46,10 +46,6 @@ package struct DesiredConfigurations: Sendable {
     /// The last envelopes that the operator applied, the newest last (LIM-85).
     package func history(of key: ConfigurationSlotKey) -> [AcceptedConfiguration] { slots[key]?.history ?? [] }
 
-    private func states(of key: ConfigurationSlotKey) -> [SecondaryState] {
-        secondaries.values.compactMap { $0.states[key] }
-    }
-
     package func state(of key: ConfigurationSlotKey, at pairing: UniqueIdentifier) -> SecondaryState? {
         secondaries[pairing]?.states[key]
     }
@@ -140,7 +136,7 @@ package struct DesiredConfigurations: Sendable {
     /// - Returns: those that it replaces.
     private mutating func insert(
         _ new: DesiredConfiguration, _ slot: DesiredSlot, _ rejected: Set<[UInt8]>,
-        _ hasLeft: (ForwardedConfiguration) -> Bool, _ transition: inout DesiredTransition
+        _ hasLeft: DeliveryCondition, _ transition: inout DesiredTransition
     ) throws(DesiredRefusal) -> [DesiredConfiguration] {
         let above = slot.from(new.version)
         if let inForce = above.last(where: { !$0.isSame(as: new) && ($0.isSpent || !rejected.contains($0.digest)) }) {
@@ -181,17 +177,19 @@ package struct DesiredConfigurations: Sendable {
 
     /// Digests that a secondary has rejected for good and that none stages or may still take. Their versions are not
     /// spent and can be signed again (CFG-71).
-    private func rejected(
-        of key: ConfigurationSlotKey, _ hasLeft: (ForwardedConfiguration) -> Bool
-    ) -> Set<[UInt8]> {
+    private func rejected(of key: ConfigurationSlotKey, _ hasLeft: DeliveryCondition) -> Set<[UInt8]> {
         let states = states(of: key)
         let refused = Set(states.flatMap { $0.refusals.map(\.digest) })
         let kept = states.flatMap { state in state.open.filter { state.mayHold($0, hasLeft) } }
         return refused.subtracting(kept.map(\.digest))
     }
 
+    private func states(of key: ConfigurationSlotKey) -> [SecondaryState] {
+        secondaries.values.compactMap { $0.states[key] }
+    }
+
     /// Whether a secondary has applied a desired configuration, or may still take it.
-    private func isTaken(_ desired: DesiredConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+    private func isTaken(_ desired: DesiredConfiguration, _ hasLeft: DeliveryCondition) -> Bool {
         desired.isSpent || states(of: desired.key).contains { $0.mayHold(desired, hasLeft) }
     }
 
@@ -284,11 +282,14 @@ package struct DesiredConfigurations: Sendable {
     }
 
     /// A secondary that others wait for is gone.
-    private mutating func leaveRollouts(_ pairing: UniqueIdentifier, _ transition: inout DesiredTransition) {
+    private mutating func leaveRollouts(
+        _ pairing: UniqueIdentifier, _ lost: Secondary?, _ transition: inout DesiredTransition
+    ) {
         for key in slots.keys {
             for desired in rollouts(of: key) {
                 guard var rollout = desired.rollout, rollout.first.remove(pairing) != nil else { continue }
-                if rollout.first.isEmpty { rollout.stopped = rollout.stopped ?? "unpaired" }
+                let isMissed = lost.map { $0.states[key]?.hasPassed(desired) != true } ?? false
+                if isMissed || rollout.first.isEmpty { rollout.stopped = rollout.stopped ?? "unpaired" }
                 setRollout(rollout, of: desired, &transition)
             }
             advanceRollouts(of: key, &transition)
@@ -343,9 +344,8 @@ package struct DesiredConfigurations: Sendable {
 
     /// Deliveries that are neither answered nor in their queue no longer keep the envelope from being delivered.
     private mutating func deliverAgain(
-        _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee,
-        _ isUnderWay: (ForwardedConfiguration) -> Bool, at now: WallTime, _ identifier: () -> UniqueIdentifier,
-        _ transition: inout DesiredTransition
+        _ key: ConfigurationSlotKey, to addressee: ConfigurationAddressee, _ isUnderWay: DeliveryCondition,
+        at now: WallTime, _ identifier: () -> UniqueIdentifier, _ transition: inout DesiredTransition
     ) {
         let pairing = addressee.pairing
         for (index, entry) in (state(of: key, at: pairing)?.open ?? []).enumerated() where entry.verdict == nil {
@@ -391,12 +391,13 @@ package struct DesiredConfigurations: Sendable {
     }
 
     /// The pairing is gone, with everything that was reported through it.
-    package mutating func unpaired(_ pairing: UniqueIdentifier) -> DesiredTransition {
-        let states = secondaries.removeValue(forKey: pairing)?.states ?? [:]
+    /// - Parameter isLost: without the operator: a rollout that waits for it stops.
+    package mutating func unpaired(_ pairing: UniqueIdentifier, isLost: Bool = false) -> DesiredTransition {
+        let secondary = secondaries.removeValue(forKey: pairing) ?? Secondary()
         var transition = DesiredTransition(changes: [.unpaired(pairing)])
-        leaveRollouts(pairing, &transition)
+        leaveRollouts(pairing, isLost ? secondary : nil, &transition)
         // It may have been the last one that lacked something.
-        for desired in states.keys.flatMap({ self.desired(of: $0) }) where desired.isSpent {
+        for desired in secondary.states.keys.flatMap({ self.desired(of: $0) }) where desired.isSpent {
             dropUnneeded(below: desired, &transition)
         }
         return transition

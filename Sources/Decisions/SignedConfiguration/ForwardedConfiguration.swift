@@ -59,6 +59,9 @@ package struct ForwardedConfiguration: Sendable, Equatable {
     }
 }
 
+/// A condition on a delivery.
+package typealias DeliveryCondition = (ForwardedConfiguration) -> Bool
+
 extension ForwardedConfiguration {
     package var dictionary: PropertyListDictionary {
         var row = key.fields.merging([
@@ -193,9 +196,7 @@ package struct SecondaryState: Sendable, Equatable {
 
     /// Whether the secondary has applied other bytes of this version, or may still take them, also of an envelope that
     /// was withdrawn. It then refuses the new ones as `equivocation` (CFG-77).
-    func mayHoldOtherBytes(
-        than new: DesiredConfiguration, hasLeft: (ForwardedConfiguration) -> Bool
-    ) -> Bool {
+    func mayHoldOtherBytes(than new: DesiredConfiguration, hasLeft: DeliveryCondition) -> Bool {
         let (version, keySet) = (new.version, new.payload.keySetVersion)
         let isApplied = history.contains { line in
             line.version == version && line.keySet == keySet && line.digest != nil && !new.isBrought(by: line.digest)
@@ -208,12 +209,12 @@ package struct SecondaryState: Sendable, Equatable {
     }
 
     /// Whether it stages a configuration, or may still take it.
-    func mayHold(_ desired: DesiredConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+    func mayHold(_ desired: DesiredConfiguration, _ hasLeft: DeliveryCondition) -> Bool {
         open.contains { desired.isBrought(by: $0.digest) && mayHold($0, hasLeft) }
     }
 
     /// Whether it stages what an open delivery brings, or may still take it.
-    func mayHold(_ entry: ForwardedConfiguration, _ hasLeft: (ForwardedConfiguration) -> Bool) -> Bool {
+    func mayHold(_ entry: ForwardedConfiguration, _ hasLeft: DeliveryCondition) -> Bool {
         entry.verdict != nil || !hasRefused(entry.digest) && hasLeft(entry)
     }
 

@@ -317,7 +317,10 @@ final class ConfigurationForwarder {
     func mustEnterEpoch(of peer: ConfigurationPeer) -> Bool { state.mustEnterEpoch(of: addressee(peer)) }
 
     /// A pairing is gone, and the configurations on their way through it.
-    func unpaired(_ pairing: UniqueIdentifier) { change(room: .reserve) { next in next.unpaired(pairing) } }
+    /// - Parameter isLost: no operator has ended it.
+    func unpaired(_ pairing: UniqueIdentifier, isLost: Bool) {
+        change(room: .reserve) { next in next.unpaired(pairing, isLost: isLost) }
+    }
 
     private func isUnderWay(_ entry: ForwardedConfiguration) -> Bool {
         let queue = context.queue(of: entry.key.application, at: entry.pairing)

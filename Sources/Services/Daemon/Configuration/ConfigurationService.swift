@@ -76,7 +76,7 @@ final class ConfigurationService {
             gone: { [forwarder, chains] pairings in
                 for pairing in pairings {
                     chains.unpaired(pairing)
-                    forwarder.unpaired(pairing)
+                    forwarder.unpaired(pairing, isLost: true)
                 }
             })
     }
@@ -111,7 +111,10 @@ final class ConfigurationService {
     private func forgetUnknownPairings() {
         let known = forwarder.state.pairings.union(chains.pairings).union(receiver.state.pairings)
             .union(carrier.pairings)
-        for pairing in known where context.peer(pairing) == nil { unpaired(pairing, targets: [:]) }
+        for pairing in known where context.peer(pairing) == nil {
+            // It may be a far one, which no operator has ended.
+            unpaired(pairing, targets: [:], isLost: true)
+        }
     }
 
     private func scheduleTick() {
@@ -272,10 +275,14 @@ final class ConfigurationService {
     }
 
     /// A pairing is gone.
-    /// - Parameter targets: the targets that configuration through it had, for each app; empty on the primary.
-    func unpaired(_ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier]) {
+    /// - Parameters:
+    ///   - targets: the targets that configuration through it had, for each app; empty on the primary.
+    ///   - isLost: a crash has cut its end short.
+    func unpaired(
+        _ pairing: UniqueIdentifier, targets: [ApplicationIdentifier: PairedIdentifier], isLost: Bool = false
+    ) {
         chains.unpaired(pairing)
-        forwarder.unpaired(pairing)
+        forwarder.unpaired(pairing, isLost: isLost)
         carrier.unpaired(pairing)
         receiver.unpaired(pairing, targets: targets)
     }
