@@ -5,6 +5,7 @@ import PairedConfiguration
 import TandemFiles
 import TandemPropertyList
 import TandemSettings
+import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
 
@@ -25,7 +26,7 @@ import Testing
             #expect(app.volume == 80 && app.$volume.layer == .userEdit)
             let changes = app.observedChanges()
             try write(["volume": 90, "logging": true], in: directory)
-            #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
+            #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ReloadReply.message(loaded: []))
             #expect(app.volume == 90 && app.logging)
             #expect(changes.all.map(\.origin) == [.user])
             app.volume = 60

@@ -111,8 +111,29 @@ import Testing
             let app = fixture.app(in: directory.path)
             let reply = try #require(app.sessionDidReceiveMessage(["tandem.reload": true]).flatMap { OfferReply($0) })
             #expect(reply.verdict == .rejected(.threshold) && reply.digest == SHA256.digest(foreign))
-            try fixture.writeActive(try fixture.envelope(), in: directory)
-            #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == ["tandem.verdict": "applied"])
+            let good = try fixture.envelope()
+            try fixture.writeActive(good, in: directory)
+            let loads = ReloadReply.message(loaded: SHA256.digest(good))
+            #expect(app.sessionDidReceiveMessage(["tandem.reload": true]) == loads)
+        }
+    }
+
+    @Test("CFG-116: the answer to a reload names what the library has loaded, except after the end of a lifetime")
+    func aReloadNamesWhatIsLoaded() throws {
+        try Fixture.withDirectory { directory in
+            let (active, next) = (try fixture.envelope { $0.lifetime = 60 }, try fixture.envelope(version: 8))
+            let time = TestTime(Fixture.now)
+            let app = fixture.app(in: directory.path, time: time)
+            func loaded() -> PropertyListDictionary? { app.sessionDidReceiveMessage(["tandem.reload": true]) }
+            #expect(loaded() == ["tandem.verdict": "applied", "tandem.loaded": .data([])])
+            try fixture.writeActive(active, in: directory)
+            #expect(loaded() == ReloadReply.message(loaded: SHA256.digest(active)))
+            try directory.write("staged.plist", try fixture.staged(next, mark: 7).dictionary)
+            #expect(loaded() == ReloadReply.message(loaded: SHA256.digest(next)))
+            try directory.remove("staged.plist")
+            time.advance(by: .seconds(60))
+            #expect(loaded() == ["tandem.verdict": "applied"], "the daemon may not have counted so far")
+            #expect(app.applied == nil)
         }
     }
 

@@ -70,6 +70,40 @@ import Testing
         #expect(trying.trial != nil && trying.active?.record.version == 7)
     }
 
+    @Test("CFG-116: an app that has loaded other bytes than those that are applied, or that wait for it, has a fault")
+    func otherBytes() throws {
+        let (applied, waiting) = (SHA256.digest([1]), SHA256.digest([2]))
+        func reply(_ loaded: [UInt8]?, about digest: [UInt8]?) -> ReloadReply? {
+            ReloadReply(ReloadReply.message(loaded: loaded), applied: digest, waiting: waiting)
+        }
+        for loaded in [nil, applied, waiting] {
+            let fine = try #require(reply(loaded, about: applied))
+            #expect(fine.fault == nil)
+        }
+        for loaded in [[], SHA256.digest([3])] {
+            let fault = try #require(reply(loaded, about: applied)?.fault)
+            #expect(fault.digest == applied && fault.name == "not-loaded" && fault.rejection == nil)
+            #expect(fault.isOfOtherBytes && fault.isUnjudged && !fault.detail.isEmpty)
+            let unrelated = try #require(reply(loaded, about: nil))
+            #expect(unrelated.fault == nil, "nothing is applied that it could be about")
+        }
+        for form in [.data([1]), "x"] as [PropertyListValue] {
+            let message: PropertyListDictionary = ["tandem.verdict": "applied", "tandem.loaded": form]
+            #expect(ReloadReply(message, applied: applied) == nil)
+        }
+    }
+
+    @Test("CFG-114, CFG-116: other bytes in place of those on trial end no trial, and time does not pass it")
+    func otherBytesOnTrial() throws {
+        var slot = try Fixture.tryingSlot()
+        let digest = try #require(slot.active?.record.digest)
+        let reply = try #require(ReloadReply(ReloadReply.message(loaded: []), applied: digest))
+        slot.note(reply.fault, hasAnswered: true, cannotJudge: true)
+        #expect(slot.reloaded().reports.isEmpty)
+        Fixture.live(&slot)
+        #expect(slot.trial != nil && slot.active?.record.version == 7)
+    }
+
     @Test("CFG-62, CFG-113: a start of an app that cannot judge what is on trial is no attempt, however it ends")
     func startsWithoutJudgement() throws {
         var slot = try Fixture.tryingSlot()

@@ -138,11 +138,27 @@ package struct ReloadReply: Sendable, Equatable {
     /// The fault of what is applied; nil if it loads.
     package let fault: LoadFault?
 
-    /// - Parameter applied: the digest of what is applied, as the app sees it.
+    /// The answer of an app that has no fault to name.
+    /// - Parameter loaded: the digest of what it has loaded, empty for none; nil does not say, as the libraries before.
+    package static func message(loaded: [UInt8]?) -> PropertyListDictionary {
+        var fields: PropertyListDictionary = ["tandem.verdict": .string(Verdict.applied.name)]
+        fields["tandem.loaded"] = loaded.map { .data($0) }
+        return fields
+    }
+
+    /// - Parameters:
+    ///   - applied: the digest of what is applied, as the app sees it.
+    ///   - waiting: that of what waits for the app, whose file it may have loaded already (CFG-37).
     /// - Returns: nil for an answer of another form, or about other bytes, which counts as none (CFG-43).
-    package init?(_ message: PropertyListDictionary, applied: [UInt8]?) {
+    package init?(_ message: PropertyListDictionary, applied: [UInt8]?, waiting: [UInt8]? = nil) {
         if message["tandem.verdict"]?.stringValue == Verdict.applied.name {
-            fault = nil
+            guard let value = message["tandem.loaded"] else {
+                fault = nil
+                return
+            }
+            guard let loaded = value.dataValue, loaded.isEmpty || value.digestValue != nil else { return nil }
+            let isOther = loaded != applied && loaded != waiting
+            fault = isOther ? applied.map { LoadFault(of: $0, loaded: loaded) } : nil
             return
         }
         guard let applied else { return nil }

@@ -112,7 +112,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package mutating func reloaded() -> ApplyTransition {
         var transition = ApplyTransition()
         if app.cannotJudge {
-            if let shown, app.fault(of: shown)?.isUnread == true { reportLoading(&transition) }
+            if let shown, app.fault(of: shown)?.isUnjudged == true { reportLoading(&transition) }
             guard app.takeCountedStart() else { return transition }
             trial?.uncount()
             transition.add(.trial(trial))

@@ -497,7 +497,7 @@ extension Configuration {
         guard ConfigurationOffer.isClaimed(by: message) else { return nil }
         if ConfigurationOffer.isReload(message) {
             reload()
-            return signed.refusal ?? ["tandem.verdict": "applied"]
+            return signed.reloadAnswer
         }
         defer { store.notices.deliver() }
         let envelope = message["tandem.configuration"]?.dataValue ?? []

@@ -38,8 +38,8 @@ final class SignedSettings: Sendable {
     private struct State {
         var home: SignedHome?
         var applied: AppliedRecord?
-        /// The answer to a reload, if what the daemon has as applied did not load.
-        var refusal: PropertyListDictionary?
+        /// The answer to a reload, as of the last load.
+        var reloadAnswer = ReloadReply.message(loaded: nil)
         /// The alarm's action.
         var alarm: @Sendable () -> Void = {}
         /// The alarm that counts; those before it are void.
@@ -61,8 +61,9 @@ final class SignedSettings: Sendable {
     /// The signed configuration that is applied now; nil for none.
     var applied: AppliedConfiguration? { state.withLock { $0.applied?.description } }
 
-    /// The answer to a reload, if what the daemon has as applied did not load the last time (CFG-42, CFG-113, CFG-115).
-    var refusal: PropertyListDictionary? { state.withLock { $0.refusal } }
+    /// The answer to a reload: what was loaded the last time, or why what the daemon has as applied was not (CFG-42,
+    /// CFG-113, CFG-115, CFG-116).
+    var reloadAnswer: PropertyListDictionary { state.withLock { $0.reloadAnswer } }
 
     /// Whether it is known whose configuration this is.
     var isLoaded: Bool { state.withLock { $0.home != nil } }
@@ -108,7 +109,10 @@ final class SignedSettings: Sendable {
             return UnjudgedOffer(ofBytes: refused.digest, because: failure.detail).message
         }
         let unread = loading.files.unread.map { UnreadConfiguration(because: $0).message }
-        state.withLock { ($0.process, $0.refusal) = (loading.process, refusal ?? unread) }
+        // The daemon may not have counted to the end of a lifetime yet.
+        let loaded: [UInt8]? = loading.hasReverted ? nil : best?.configuration.digest ?? []
+        let answer = refusal ?? unread ?? ReloadReply.message(loaded: loaded)
+        state.withLock { ($0.process, $0.reloadAnswer) = (loading.process, answer) }
         apply(best)
         prove(best.map { loading.files.isUnproven($0.configuration.digest) } ?? false, home)
         return ConfigurationLoad(applied: best?.description, failures: loading.files.failures)
@@ -264,6 +268,8 @@ struct ConfigurationLoading {
     private(set) var files: ConfigurationFiles
     let judge: ConfigurationJudge
     private(set) var process: ProcessAccount
+    /// Whether one of them is not applied because its lifetime is over.
+    private(set) var hasReverted = false
 
     /// - Parameter known: what is applied already where no files are kept.
     mutating func best(known: AppliedRecord?) -> AppliedRecord? {
@@ -308,7 +314,10 @@ struct ConfigurationLoading {
 
     private mutating func staged(_ active: AppliedRecord?) -> AppliedRecord? {
         guard let staged = files.staged else { return nil }
-        guard !isOver(staged.record) else { return nil }
+        guard !isOver(staged.record) else {
+            hasReverted = true
+            return nil
+        }
         let claim = ConfigurationJudge.Claim(
             envelope: staged.record.envelope, target: staged.record.key.target, device: staged.record.device,
             allowsInvalid: staged.allowsInvalid)
@@ -326,6 +335,7 @@ struct ConfigurationLoading {
         guard let file else { return nil }
         guard !file.isOver(at: judge.now), !isOver(file.record) else {
             files.fail(name.rawValue, "its lifetime is over", name: "reverted")
+            hasReverted = true
             return nil
         }
         let claim = ConfigurationJudge.Claim(

@@ -247,6 +247,61 @@ import Testing
         #expect(secondary.host.offers.count == 3 && secondary.keySets == chain)
     }
 
+    @Test(
+        "CFG-116: files that are not as the daemon wrote them are written again when the app registers, which reads them"
+    )
+    func otherFiles() throws {
+        try secondary.trustKeySet()
+        secondary.connect()
+        try secondary.apply(try secondary.envelope(1))
+        func lines() -> Int { secondary.log.all.count { "\($0)".contains("are written again") } }
+        let path = secondary.file("configuration.plist")
+        let (chain, active) = (secondary.keySets, TemporaryDirectory.read(path))
+        for change in ["older", "gone", "longer", "a chain", "more"] {
+            secondary.disconnect()
+            let before = (lines(), secondary.host.offers.count)
+            switch change {
+            case "older": secondary.write([1, 2, 3], to: "configuration.plist")
+            case "gone": try #require(unlink(path) == 0)
+            case "longer": secondary.write(Array(repeating: 0, count: 1 << 20), to: "configuration.plist")
+            case "a chain": secondary.writeKeySets([1, 2, 3])
+            default: secondary.write([1, 2, 3], to: "waived.plist")
+            }
+            secondary.connect()
+            #expect(TemporaryDirectory.read(path) == active && secondary.keySets == chain, "\(change)")
+            #expect(access(secondary.file("waived.plist"), F_OK) != 0)
+            #expect(lines() == before.0 + 1 && secondary.host.offers.count == before.1 + 1, "\(change)")
+        }
+        let (written, offers) = (lines(), secondary.host.offers.count)
+        restart()
+        #expect(lines() == written && secondary.host.offers.count == offers + 1, "its schema is named")
+    }
+
+    @Test(
+        "CFG-114, CFG-116, LIM-142: an app that has loaded other bytes twice has a fault, until it loads what is applied"
+    )
+    func otherBytesAreLoaded() throws {
+        let envelope = try applyAndRestart()
+        let other = ReloadReply.message(loaded: SHA256.digest([1]))
+        try secondary.answer(1, other)
+        #expect(secondary.host.offers.count == 3 && secondary.status?["lastVerdict"] == "applied")
+        try secondary.answer(2, other)
+        #expect(secondary.host.offers.count == 3 && secondary.status?["lastVerdict"] == "not-loaded")
+        #expect(secondary.waiting.count == 2, "the verdict and the fault")
+        secondary.scheduler.advance(by: ConfigurationLimits.unjudgedPause + .seconds(10))
+        try #require(secondary.host.offers.count == 4)
+        try secondary.answer(3, ReloadReply.message(loaded: SHA256.digest(envelope)))
+        #expect(secondary.status?["lastVerdict"] == "applied")
+    }
+
+    @Test("CFG-61, CFG-116: a trial does not pass with an orderly end of an app that has loaded other bytes")
+    func otherBytesOnTrial() throws {
+        _ = try beginTrial()
+        try secondary.answer(1, ReloadReply.message(loaded: []))
+        secondary.disconnect(inOrder: true)
+        #expect(access(secondary.file("trial.plist"), F_OK) == 0)
+    }
+
     @Test("CFG-42: a reload names no pairing, whatever waits for the app")
     func pairingOfAReload() throws {
         secondary.connect()

@@ -138,13 +138,16 @@ final class LoneSecondary {
     var keySets: [UInt8]? { TemporaryDirectory.read(file(KeySetChainFile.name)) }
 
     /// Makes their file another one.
-    func writeKeySets(_ bytes: [UInt8]) { directory.write(bytes, to: "apps/\(queue.app)/\(KeySetChainFile.name)") }
+    func writeKeySets(_ bytes: [UInt8]) { write(bytes, to: KeySetChainFile.name) }
 
     /// The file's number, which is another one once the file was replaced.
     var keySetsFile: UInt64? {
         var status = stat()
         return stat(file(KeySetChainFile.name), &status) == 0 ? UInt64(status.st_ino) : nil
     }
+
+    /// Makes a file in its own directory another one.
+    func write(_ bytes: [UInt8], to name: String) { directory.write(bytes, to: "apps/\(queue.app)/\(name)") }
 
     /// The path of a file in its own directory.
     func file(_ name: String) -> String { directory.path("apps/\(queue.app)/\(name)") }

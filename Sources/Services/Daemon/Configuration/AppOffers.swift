@@ -92,8 +92,8 @@ final class AppOffers {
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
     func reload(_ key: ConfigurationSlotKey) { reload(key, isRepeated: false) }
 
-    /// - Parameter isRepeated: after the app's key sets were written again, which happens at once for the first such
-    ///   answer.
+    /// - Parameter isRepeated: after the app's files were compared and written again, which happens at once for the
+    ///   first answer that it cannot judge what is applied, or has loaded other bytes.
     private func reload(_ key: ConfigurationSlotKey, isRepeated: Bool) {
         let writes = files.chainWrites(of: key.subject)
         send(ConfigurationOffer.reloadMessage, to: key, through: .zero) { [weak self] outcome in
@@ -103,7 +103,12 @@ final class AppOffers {
             if let unjudged = unjudged(outcome, key, since: writes) {
                 return couldNotJudge(key, unjudged, isRepeated)
             }
-            guard let reply = outcome.reloadReply(about: slot.shown?.record.digest) else { return }
+            guard let reply = outcome.reloadReply(about: slot) else { return }
+            if reply.fault?.isOfOtherBytes == true, !isRepeated {
+                // Its connection may end before it has read them once more.
+                answers.couldNotJudge(slot, pause: ConfigurationLimits.unjudgedPause)
+                return repeatReload(key, unwrittenSince: nil)
+            }
             if let line = answers.take(reply, of: slot) { context.log(line, causedBy: key.application) }
             if answers.fault(of: slot) != nil || slot.loadReports?.mayNeedReport == true { reloaded(key) }
         }
@@ -120,11 +125,11 @@ final class AppOffers {
         if !isRepeated { repeatReload(key, unwrittenSince: unjudged.unwrittenSince) }
     }
 
-    /// Has the app's key sets written, and then the app read its files again; at the next tick if they cannot be
+    /// Has the app's files written that differ, and then the app read them again; at the next tick if they cannot be
     /// written now.
     private func repeatReload(_ key: ConfigurationSlotKey, unwrittenSince writes: Int?) {
         context.scheduler.start { [self] in
-            let isWritten = await receiver?.rewriteKeySets(of: key.subject, unwrittenSince: writes) ?? false
+            let isWritten = await receiver?.rewriteFiles(of: key.subject, unwrittenSince: writes) ?? false
             guard context.isShown(key) else { return }
             if isWritten { return reload(key, isRepeated: true) }
             answers.couldNotJudge(slot(key), pause: .zero)
@@ -179,7 +184,7 @@ final class AppOffers {
         // Ahead of the slot's event, which the disk may refuse and which may lead to the next offer.
         if let unjudged {
             context.scheduler.start { [self] in
-                _ = await receiver?.rewriteKeySets(of: key.subject, unwrittenSince: unjudged.unwrittenSince)
+                _ = await receiver?.rewriteFiles(of: key.subject, unwrittenSince: unjudged.unwrittenSince)
             }
         }
         context.scheduler.start { [self] in
@@ -248,7 +253,8 @@ extension OfferOutcome {
     fileprivate var unjudged: UnjudgedOffer? { message.flatMap { UnjudgedOffer($0) } }
 
     /// The app's answer to a reload, if it is about what is applied.
-    fileprivate func reloadReply(about applied: [UInt8]?) -> ReloadReply? {
-        message.flatMap { ReloadReply($0, applied: applied) }
+    fileprivate func reloadReply(about slot: ConfigurationSlot) -> ReloadReply? {
+        let (applied, waiting) = (slot.shown?.record.digest, slot.staged?.record.digest)
+        return message.flatMap { ReloadReply($0, applied: applied, waiting: waiting) }
     }
 }

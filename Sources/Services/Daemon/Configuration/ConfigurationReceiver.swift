@@ -427,11 +427,23 @@ final class ConfigurationReceiver {
         if let pem = registration.anchor {
             context.scheduler.start { [self] in _ = await learn(pem, for: subject, from: .application) }
         }
-        files.connected(subject, in: state)
+        checkFiles(of: subject, namesSchema: registration.schema != nil)
         guard let key = context.shownKey(of: subject) else { return }
-        // A library that names its schema may be that of another build, and says what it does not load.
-        if registration.schema != nil, state[key].active != nil || state[key].waived != nil { offers.reload(key) }
         enqueue(key) { slot, _ in slot.applicationConnected() }
+    }
+
+    /// Makes the files of an app that has registered those of the state in force, and has the app read them (CFG-116).
+    /// It takes its turn with the commits, because some files are ahead of theirs.
+    /// - Parameter namesSchema: the app's library may be that of another build, and says what it does not load.
+    private func checkFiles(of subject: KeySubject, namesSchema: Bool) {
+        committed.perform(
+            { [self] _ in
+                Commit([]) { [self] in
+                    let wereOthers = files.rewriteDiffering(subject, with: state)
+                    guard let key = context.shownKey(of: subject) else { return }
+                    if wereOthers || namesSchema && state[key].shown != nil { offers.reload(key) }
+                }
+            }, failure: { _ in })
     }
 
     /// An app's receiving connection is gone.
@@ -531,14 +543,15 @@ final class ConfigurationReceiver {
         committed.perform({ [self] _ in Commit([]) { [self] in files.repair(with: state) } }, failure: { _ in })
     }
 
-    /// Writes an app's key sets again if its file has others (CFG-113); returns whether the file is as it should be.
-    /// - Parameter writes: the value of `chainWrites` at which the same bytes are written, too; nil: never.
-    func rewriteKeySets(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
+    /// Writes an app's files again that have other bytes (CFG-113, CFG-116); returns whether its key sets are as they
+    /// should be.
+    /// - Parameter writes: the value of `chainWrites` at which the same key sets are written, too; nil: never.
+    func rewriteFiles(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
         let isWritten = try? await committed.commit { [self] _ in
             Commit([]) { [self] () -> Bool in
                 let isUnwritten = writes == files.chainWrites(of: subject)
                 let isDone = files.writeChain(of: subject, in: state, always: isUnwritten)
-                if !isDone { files.mayDiffer(subject) }
+                if isDone { _ = files.rewriteDiffering(subject, with: state) } else { files.mayDiffer(subject) }
                 return isDone
             }
         }

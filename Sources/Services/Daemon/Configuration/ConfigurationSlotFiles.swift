@@ -1,6 +1,7 @@
 // The files in the apps' own directories (CFG-36): copies of the slots' rows and key chains that the library reads
 // without the daemon. Written on the loop's thread: a few milliseconds, once for each configuration that a verified
-// signature lets through, and once for each burst of a chain's steps.
+// signature lets through, and once for each burst of a chain's steps. Compared at each registration: no more bytes are
+// read than the daemon has written.
 
 import TandemBase
 import TandemFiles
@@ -91,30 +92,36 @@ final class ConfigurationSlotFiles {
     }
 
     /// Makes the files of an app those of the present target; of an app of the other side there are none.
-    func reconcile(_ subject: KeySubject, with state: ReceiverState) {
+    /// - Returns: the names of those that were others.
+    @discardableResult
+    func reconcile(_ subject: KeySubject, with state: ReceiverState) -> [String] {
         let isLogged = differing.removeValue(forKey: subject) ?? false
-        guard context.isHere(subject) else { return }
+        guard context.isHere(subject) else { return [] }
         let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
+        let writes = chainWrites(of: subject)
         // Before what may rest on it: the library would refuse a configuration without its keys.
         if !writeChain(of: subject, in: state, isLogged: isLogged) {
             differing[subject] = true
-            if ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) { return }
+            if ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) { return [] }
         }
+        var others: [String] = chainWrites(of: subject) == writes ? [] : [KeySetChainFile.name]
         do throws(FileError) {
-            guard let (directory, owner) = try ownedDirectory(of: subject.application) else { return }
+            guard let (directory, owner) = try ownedDirectory(of: subject.application) else { return others }
             for file in ConfigurationFile.allCases {
                 let content = slot?.content(of: file)
-                let bytes = try directory.read(file.rawValue, limit: Self.limit)
-                if bytes != content?.ownBytes { try make((file, content), directory, owner) }
+                guard differs(content, file.rawValue, directory) else { continue }
+                try make((file, content), directory, owner)
+                others.append(file.rawValue)
             }
         } catch {
             differing[subject] = true
-            if isLogged { return }
+            if isLogged { return others }
             context.log(
                 LogEvent(
                     .error, "configuration files not brought up to date", .text("app", "\(subject.application)"),
                     .text("error", error.description)))
         }
+        return others
     }
 
     /// Whether some files may not be those of the state in force.
@@ -128,18 +135,38 @@ final class ConfigurationSlotFiles {
         for subject in differing.keys { reconcile(subject, with: state) }
     }
 
-    /// The app has registered, and its user is known: writes what has waited for that.
-    func connected(_ subject: KeySubject, in state: ReceiverState) {
-        if ownerlessApplications.remove(subject.application) != nil { reconcile(subject, with: state) }
+    /// Makes the files of an app that has registered, or has loaded other bytes, those of the state in force (CFG-116):
+    /// its user may have written them, or have restored the directory. Its first registration names the user that they
+    /// have waited for.
+    /// - Returns: whether the app may have read others.
+    func rewriteDiffering(_ subject: KeySubject, with state: ReceiverState) -> Bool {
+        let app = subject.application
+        let isNew = ownerlessApplications.remove(app) != nil
+        // This daemon has not written all of them yet.
+        let isBehind = isNew || differing[subject] != nil || unwrittenChains.contains(subject)
+        // An app without configuration needs no directory.
+        guard isBehind || hasFiles(subject, in: state) || directory(of: app) != nil else { return false }
+        let others = reconcile(subject, with: state)
+        if !isBehind, !others.isEmpty {
+            context.log(
+                LogEvent(
+                    .warning, "an app's files were not as this daemon had written them, and are written again",
+                    .text("app", "\(app)"), .text("files", others.joined(separator: " "))), causedBy: app)
+        }
+        return !isNew && !others.isEmpty
+    }
+
+    /// Whether the state has any file for an app.
+    private func hasFiles(_ subject: KeySubject, in state: ReceiverState) -> Bool {
+        let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
+        let chain = state.anchors[subject]?.chain ?? []
+        return !chain.isEmpty || ConfigurationFile.allCases.contains { slot?.content(of: $0) != nil }
     }
 
     /// The app's directory is gone with its former owner's files: the daemon's are written again if there are any, else
     /// the registration makes the directory.
     func ownerChanged(of subject: KeySubject, in state: ReceiverState) {
-        let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
-        let hasFiles = ConfigurationFile.allCases.contains { slot?.content(of: $0) != nil }
-        let chain = state.anchors[subject]?.chain ?? []
-        if hasFiles || !chain.isEmpty { reconcile(subject, with: state) }
+        if hasFiles(subject, in: state) { reconcile(subject, with: state) }
     }
 
     // MARK: chains
@@ -163,7 +190,7 @@ final class ConfigurationSlotFiles {
         do throws(FileError) {
             if let (directory, owner) = try ownedDirectory(of: subject.application) {
                 let content = chainFile(of: subject, in: state)
-                if always || differs(content, directory) {
+                if always || differs(content, KeySetChainFile.name, directory) {
                     // First: a write that fails may have replaced the file.
                     chainWrites[subject, default: 0] += 1
                     if let content {
@@ -193,7 +220,7 @@ final class ConfigurationSlotFiles {
     func chainDiffers(of subject: KeySubject, in state: ReceiverState) -> Bool {
         guard context.isHere(subject), device.owner(of: subject.application) != nil else { return false }
         guard let (directory, _) = try? ownedDirectory(of: subject.application) else { return true }
-        return differs(chainFile(of: subject, in: state), directory)
+        return differs(chainFile(of: subject, in: state), KeySetChainFile.name, directory)
     }
 
     private func chainFile(of subject: KeySubject, in state: ReceiverState) -> PropertyListDictionary? {
@@ -201,10 +228,14 @@ final class ConfigurationSlotFiles {
         return chain.isEmpty ? nil : KeySetChainFile(subject: subject, chain: chain).dictionary
     }
 
-    /// A file that cannot be read differs: its app cannot read it, either.
-    private func differs(_ content: PropertyListDictionary?, _ directory: OwnedDirectory) -> Bool {
+    /// Whether a file has other bytes. One that cannot be read differs: its app cannot read it, either. A longer one
+    /// differs unread: the app's user can make it as long as the disk.
+    private func differs(
+        _ content: PropertyListDictionary?, _ name: String, _ directory: OwnedDirectory
+    ) -> Bool {
+        let bytes = content?.ownBytes
         do throws(FileError) {
-            return try directory.read(KeySetChainFile.name, limit: KeySetChainFile.limit) != content?.ownBytes
+            return try directory.read(name, limit: bytes?.count ?? 0) != bytes
         } catch {
             return true
         }

@@ -131,7 +131,7 @@ struct ConfigurationStatus {
         body["lastVerdict"] = receiver.lastVerdicts[slot.key].map { .string($0.name) }
         if let fault = receiver.loadFault(of: slot) {
             body["lastVerdict"] = .string(fault.name)
-            body["text"] = .string(fault.isUnread ? fault.detail : "the app does not load it")
+            body["text"] = .string(fault.isUnjudged ? fault.detail : "the app does not load it")
         }
         if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
         return body

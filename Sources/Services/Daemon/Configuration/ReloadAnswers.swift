@@ -68,7 +68,7 @@ struct ReloadAnswers {
     mutating func take(_ reply: ReloadReply, of slot: ConfigurationSlot) -> LogEvent? {
         answered.insert(slot.key)
         unjudged[slot.key] = nil
-        if reply.fault?.isUnread == true { couldNotJudge(slot, pause: ConfigurationLimits.unjudgedPause) }
+        if reply.fault?.isUnjudged == true { couldNotJudge(slot, pause: ConfigurationLimits.unjudgedPause) }
         let before = fault(of: slot)
         faults[slot.key] = reply.fault
         guard let present = fault(of: slot), present != before else { return nil }
