@@ -331,6 +331,7 @@ import Testing
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)
         let old = try #require(slot.active?.record.envelope)
         let clockBack = WallTime(seconds: Fixture.now.seconds - 691_200)
+        #expect(slot.timePassed(running: .zero, now: clockBack).effects.isEmpty)
         #expect(slot.timePassed(running: .seconds(604_799), now: clockBack).effects.isEmpty)
         #expect(slot.active?.elapsed == 604_799_000)
         let reverted = slot.timePassed(running: .seconds(1), now: clockBack)
@@ -340,6 +341,23 @@ import Testing
         let again = slot.received(old, by: Fixture.delivery, in: try Fixture.context())
         #expect(again.verdict == .rejected(.rollback))
         try Fixture.apply(try Fixture.envelope(version: 8), to: &slot)
+    }
+
+    @Test("CFG-34: a lifetime counts no time from before it was applied, also if the clock is set back meanwhile")
+    func aLifetimeCountsFromTheApply() throws {
+        for (moved, elapsed) in [(4, 4), (-60, 0)] as [(Int, Int64)] {
+            var slot = try Fixture.slot()
+            _ = slot.applicationConnected()
+            try Fixture.apply(try Fixture.envelope { $0.lifetime = 20 }, to: &slot)
+            var now = Fixture.now + .seconds(moved)
+            _ = slot.timePassed(running: .seconds(10), now: now)
+            #expect(slot.active?.elapsed == elapsed * 1000)
+            now = now + .seconds(10)
+            _ = slot.timePassed(running: .seconds(10), now: now)
+            #expect(slot.active?.elapsed == (elapsed + 10) * 1000)
+            _ = slot.timePassed(running: .seconds(10), now: now + .seconds(10))
+            #expect(slot.active == nil)
+        }
     }
 
     @Test("CFG-34: a lifetime is over when the wall clock says so too")

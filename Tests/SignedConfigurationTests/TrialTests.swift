@@ -409,7 +409,7 @@ import Testing
     func lifetimeAndUnpairing() throws {
         var slot = try Fixture.usedSlot()
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 20 }, to: &slot)
-        let over = slot.timePassed(running: .seconds(20), now: Fixture.now)
+        let over = slot.timePassed(running: .zero, now: Fixture.now + .seconds(20))
         #expect(slot.active == nil && slot.trial == nil && over.effects == [.reload])
         #expect(over.reports.last?.isOnTrial == false)
         var closed = try Fixture.tryingSlot()

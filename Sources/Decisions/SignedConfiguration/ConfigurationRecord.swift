@@ -175,10 +175,14 @@ package struct ActiveConfiguration: Sendable, Equatable {
     }
 
     /// With the lifetime counted up to now; nil without one.
-    func counted(running: Duration, now: WallTime, with library: LoadAttempts) -> Self? {
+    /// - Parameter running: since the last tick; of that counts only what has passed since it was applied.
+    func counted(running: Duration, now: WallTime, with app: ApplicationPresence) -> Self? {
         guard record.payload.lifetime != nil else { return nil }
         var counted = self
-        counted.advance(running: running, now: now, known: library.elapsed(of: record.digest))
+        let isNew = app.appliedSinceTick == record.digest
+        counted.advance(
+            running: isNew ? min(running, now.since(applied)) : running, now: now,
+            known: app.library.elapsed(of: record.digest))
         return counted
     }
 

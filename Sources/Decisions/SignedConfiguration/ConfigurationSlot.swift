@@ -346,19 +346,19 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// (CFG-34), a trial passes (CFG-61), and an app that did not answer is asked again (CFG-43).
     package mutating func timePassed(running: Duration, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
-        app.countPauses(running)
+        app.tick(running)
         reportLoading(&transition)
         if let trial, !endRefusedTrial(&transition) {
             app.live(running)
             if app.hasLived(with: trial.digest) { passTrial(&transition) }
         }
-        if let counted = active?.counted(running: running, now: now, with: app.library) {
+        if let counted = active?.counted(running: running, now: now, with: app) {
             if counted.isOver(at: now), trial?.digest == counted.record.digest { passTrial(&transition) }
             active = counted.isOver(at: now) ? nil : counted
             transition.add(.active(active))
             if active == nil { deactivateMark(&transition) }
         }
-        if let counted = waived?.counted(running: running, now: now, with: app.library) {
+        if let counted = waived?.counted(running: running, now: now, with: app) {
             if counted.isOver(at: now), trial?.digest == counted.record.digest { passTrial(&transition) }
             waived = counted.isOver(at: now) ? nil : counted
             transition.add(.waived(waived))
@@ -481,7 +481,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         let running = trial.flatMap { trial in tried.map { (trial: trial, tried: $0) } }
         let next = ConfigurationTrial(of: staged, after: running, active: active)
         trial = next
-        app.trialBegan()
+        app.trialBegan(of: next.digest)
         transition.add(.trial(next))
         guard let (former, configuration) = running, former.digest != next.digest else { return nil }
         return (configuration, former.deliveries)
