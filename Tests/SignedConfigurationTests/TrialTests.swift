@@ -20,6 +20,19 @@ import Testing
 
     // MARK: a good one
 
+    @Test("CTL-25, CFG-61: the verdict of this device's own app says that its configuration is on trial, also again")
+    func theVerdictSaysOnTrial() throws {
+        var slot = try Fixture.usedSlot()
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        _ = slot.received(bytes, by: nil, in: context)
+        #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).detail == "on trial")
+        let again = slot.received(bytes, by: nil, in: context)
+        #expect(again.verdict == .applied && again.detail == "on trial")
+        Fixture.live(&slot)
+        let later = slot.received(bytes, by: nil, in: context)
+        #expect(later.verdict == .applied && later.detail.isEmpty)
+    }
+
     @Test("CFG-61, LIM-87: an app that stays connected proves the configuration good, which is reported once")
     func aLivingAppProvesTheConfigurationGood() throws {
         var slot = try Fixture.tryingSlot()

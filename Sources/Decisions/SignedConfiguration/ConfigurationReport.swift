@@ -191,7 +191,10 @@ package struct ReportFacts: Sendable, Hashable {
     }
 
     /// Everything beside the verdict, for people; nil if there is nothing.
-    package var words: String? {
+    package var words: String? { Self.words(isOnTrial, isWaived, text) }
+
+    /// The same of a verdict that is no report: that of this device's own app.
+    static func words(_ isOnTrial: Bool?, _ isWaived: Bool, _ text: String?) -> String? {
         let words = [
             isOnTrial == true ? "on trial" : nil, isWaived ? "its invalid signature was allowed" : nil, text,
         ].compactMap(\.self)

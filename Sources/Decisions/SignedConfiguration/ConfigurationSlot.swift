@@ -310,10 +310,11 @@ package struct ConfigurationSlot: Sendable, Equatable {
             if app.hasReplacedOffer { transition.add(.reload) }
             app.offerJudged()
         }
+        let isOnTrial: Bool? = reply.verdict == .applied ? trial != nil : nil
         report(
             reply.verdict, of: staged.record, staged.isWaived, by: staged.deliveries, text: reply.text,
-            isOnTrial: reply.verdict == .applied ? trial != nil : nil, &transition)
-        transition.conclude(reply.verdict, reply.text ?? "")
+            isOnTrial: isOnTrial, &transition)
+        transition.conclude(reply.verdict, ReportFacts.words(isOnTrial, staged.isWaived, reply.text) ?? "")
         return transition
     }
 
@@ -580,9 +581,9 @@ package struct ConfigurationSlot: Sendable, Equatable {
     private mutating func answerAgain(
         _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, _ transition: inout ApplyTransition
     ) {
-        transition.conclude(.applied)
-        guard !deliveries.isEmpty else { return }
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
+        transition.conclude(.applied, ReportFacts.words(isOnTrial, false, nil) ?? "")
+        guard !deliveries.isEmpty else { return }
         if isOnTrial, let trial {
             // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
             // trial lasts (CFG-79).
