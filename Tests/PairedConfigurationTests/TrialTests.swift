@@ -101,7 +101,19 @@ import Testing
         }
     }
 
-    @Test("CFG-62: loading again in one process is no start, and neither is what the daemon has handed over")
+    @Test("CFG-62, LIM-88: an app that dies over an offer, and then at its starts, sees the value three times in all")
+    func anOfferIsAnAttempt() throws {
+        try Fixture.withDirectory { directory in
+            try fixture.writeActive(good, in: directory)
+            let app = start(in: directory).app
+            try directory.write("staged.plist", try fixture.staged(bad, mark: 6).dictionary)
+            #expect(fixture.verdict(app, try fixture.message(bad, mark: 6)) == "applied" && app.volume == 77)
+            for _ in 2...3 { #expect(start(in: directory).app.volume == 77) }
+            #expect(start(in: directory).app.volume == 66)
+        }
+    }
+
+    @Test("CFG-62, CFG-65: one process counts each configuration once, as a start or as an offer")
     func oneProcessIsOneStart() throws {
         try Fixture.withDirectory { directory in
             try writeTrial(in: directory)
@@ -113,7 +125,8 @@ import Testing
             try writeTrial(of: later, in: directory, attempts: 1)
             app.reload()
             #expect(app.volume == 90)
-            #expect(try Self.attempts(in: directory).starts(of: SHA256.digest(later)) == 0)
+            #expect(fixture.verdict(app, try fixture.message(later, mark: 7)) == "applied")
+            #expect(try Self.attempts(in: directory).starts(of: SHA256.digest(later)) == 1)
         }
     }
 

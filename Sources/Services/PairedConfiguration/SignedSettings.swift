@@ -153,11 +153,13 @@ final class SignedSettings: Sendable {
             }
             let digest = record.configuration.digest
             if process.refused.contains(digest) { return .failed }
-            record.count(noted: ConfigurationFiles(home).attempts.elapsed(of: digest), at: home.time)
+            var files = ConfigurationFiles(home)
+            record.count(noted: files.attempts.elapsed(of: digest), at: home.time)
             if process.reverted.contains(digest) || record.isOver {
                 throw VerificationFailure(.rollback, "its lifetime is over", payload: record.configuration.payload)
             }
-            // The daemon has counted this attempt, and watches the app from now on.
+            // The daemon has counted this attempt, but the app's next starts may end before they meet the daemon.
+            if !process.counted.contains(digest) { try? files.note(digest) { $0.count(digest, known: 0) } }
             state.withLock { _ = $0.process.counted.insert(digest) }
             apply(record)
             prove(false, home)
