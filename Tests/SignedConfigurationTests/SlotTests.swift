@@ -256,6 +256,21 @@ import Testing
         #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).verdict == .applied)
     }
 
+    @Test(
+        "CFG-43: that the app's verdicts cannot be stored is reported with the reason, once, and each offer made again")
+    func verdictsThatAreNotStored() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        for round in 0..<10 {
+            let overdue = slot.answerOverdue(.notStored)
+            #expect(overdue.verdict == .waitingForApplication && slot.staged?.attempts == 0)
+            let texts = overdue.reports.map(\.text)
+            #expect(texts.count == (round == 0 ? 1 : 0) && texts.allSatisfy { $0?.contains("could not store") == true })
+            #expect(overdue.detail.contains("could not store"), "for the operator of this device, each time")
+            #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
+        }
+    }
+
     @Test("CFG-113, LIM-142: an app that goes on not to judge is asked less often, until it registers again")
     func aLastingFaultOfTheKeySets() throws {
         var slot = try Fixture.usedSlot()

@@ -11,6 +11,8 @@ struct ApplicationPresence: Sendable, Equatable {
     private(set) var hasReplacedOffer = false
     /// The deliveries whose senders know that the app could not judge the configuration.
     private var unjudged: ConfigurationDeliveries?
+    /// Those whose senders know that the app's verdict could not be stored.
+    private var unstored: ConfigurationDeliveries?
     /// The offers in a row that the app could not judge, and the time until the next one (LIM-142).
     private var unjudgedOffers = 0
     private var offerPause = Duration.zero
@@ -89,9 +91,19 @@ struct ApplicationPresence: Sendable, Equatable {
         offersAnother()
     }
 
-    /// The app could not judge the configuration that these deliveries brought; returns whether that is new to their
-    /// senders. A report for each offer would fill the queue.
-    mutating func couldNotJudge(_ deliveries: ConfigurationDeliveries) -> Bool {
+    /// An offer of the configuration that these deliveries brought has ended without a verdict in force; returns
+    /// whether its senders learn that. A report for each of many offers would fill the queue.
+    mutating func offerLapsed(_ lapse: ConfigurationSlot.Lapse, _ deliveries: ConfigurationDeliveries) -> Bool {
+        switch lapse {
+        case .unanswered, .notTaken: return true
+        case .notStored:
+            defer { unstored = deliveries }
+            return unstored != deliveries
+        case .notJudged: return couldNotJudge(deliveries)
+        }
+    }
+
+    private mutating func couldNotJudge(_ deliveries: ConfigurationDeliveries) -> Bool {
         defer { unjudged = deliveries }
         unjudgedOffers += 1
         if unjudgedOffers > ConfigurationLimits.unjudgedOffers { offerPause = ConfigurationLimits.unjudgedPause }

@@ -76,8 +76,14 @@ extension ConfigurationSlot {
         /// The app has answered that it cannot judge now, and why (CFG-113).
         case notJudged(String)
 
-        /// The app's words for the senders, who learn of it once.
-        package var reason: String? { if case .notJudged(let reason) = self { reason } else { nil } }
+        /// The words for the senders, who learn of it once.
+        package var reason: String? {
+            switch self {
+            case .unanswered, .notTaken: nil
+            case .notStored: "the device could not store what came of the offer to the app; its log says why"
+            case .notJudged(let reason): reason
+            }
+        }
     }
 }
 

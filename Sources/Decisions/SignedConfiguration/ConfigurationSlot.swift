@@ -139,7 +139,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             self.staged = staged
             transition.add(.counted(staged))
         }
-        if lapse.reason == nil || app.couldNotJudge(staged.deliveries) {
+        if app.offerLapsed(lapse, staged.deliveries) {
             let (senders, text) = (staged.deliveries, lapse.reason)
             report(.waitingForApplication, of: staged.record, staged.isWaived, by: senders, text: text, &transition)
         }

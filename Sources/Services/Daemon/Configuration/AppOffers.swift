@@ -229,7 +229,7 @@ final class AppOffers {
         // A newer offer has replaced this one, so no verdict on it is expected.
         guard slot(key)?.staged?.record.digest == digest else { return }
         let fields: [LogField] = [.text("app", "\(key.application)"), .text("reason", reason)]
-        let detail = lapse.reason.map { [LogField.outside("detail", $0)] } ?? []
+        let detail: [LogField] = if case .notJudged(let words) = lapse { [.outside("detail", words)] } else { [] }
         context.log(
             LogEvent(.warning, "no verdict of the app, the configuration waits", fields: fields + detail),
             causedBy: key.application)
