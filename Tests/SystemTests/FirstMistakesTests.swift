@@ -96,11 +96,14 @@ import Testing
         return workspace["closed/daemon.sock"]
     }
 
-    @Test func `apply names the file that is no configuration, and keeps the rejection's name`() async throws {
+    @Test func `CTL-67: apply names the file that is no configuration, and with --json prints the rejection's name`()
+        async throws
+    {
         let devices = try await TwoDevices(in: workspace)
-        let apply = try await devices.run("hub", "apply", "--app", Self.app, workspace["key.pub"])
+        let apply = try await devices.run("hub", "apply", "--app", Self.app, "--json", workspace["key.pub"])
         #expect(apply.status == 1 && apply.errors.contains("key.pub is no signed configuration"), "\(apply)")
         #expect(apply.errors.contains("[malformed]"), "\(apply)")
+        #expect(apply.output.hasPrefix("{\"error\":\"malformed\",\"text\":"), "\(apply)")
     }
 
     @Test(

@@ -39,7 +39,7 @@ import TandemReactor
                 console.write(Help.page(of: subcommand))
                 return 0
             }
-            try await subcommand.run(try OptionParser(subcommand: subcommand).parse(rest), console)
+            try await perform(subcommand, try OptionParser(subcommand: subcommand).parse(rest), console)
             return 0
         } catch let failure as CommandFailure {
             return report(failure, arguments, console)
@@ -53,6 +53,14 @@ import TandemReactor
             return report(.unanswered("\(error)"), arguments, console)
         } catch {
             return report(.refused("\(error)"), arguments, console)
+        }
+    }
+
+    /// Runs the subcommand; what the daemon refuses is printed for programs, too.
+    private static func perform(_ subcommand: Subcommand, _ arguments: Arguments, _ console: Console) async throws {
+        do { try await subcommand.run(arguments, console) } catch let error as ControlError {
+            arguments.printForPrograms(error, on: console)
+            throw error
         }
     }
 

@@ -16,6 +16,18 @@ package enum ControlError: Error, Sendable, Equatable {
     case unusable(String)
 }
 
+extension ControlError {
+    /// The daemon's refusal, for programs (CTL-67); nil where no daemon has refused the request.
+    package var refusal: PropertyListDictionary? {
+        switch self {
+        case .refused(let name, let text): ["error": .string(name), "text": .string(text)]
+        case .unfit(let text, let checks):
+            ["error": "refused", "text": .string(text), "checks": .dictionary(checks)]
+        case .failed, .unanswered, .unusable: nil
+        }
+    }
+}
+
 extension ControlError: CustomStringConvertible {
     /// `text [name]` of a refusal; safe to print.
     package var description: String {

@@ -34,6 +34,12 @@ extension Arguments {
         return answer
     }
 
+    /// With `--json` a refusal is printed as one line, too (CTL-67).
+    func printForPrograms(_ error: ControlError, on console: Console) {
+        guard has("json"), let refusal = error.refusal else { return }
+        console.print(json: Fact(refusal))
+    }
+
     /// The application identifier that `--app` names.
     func application() throws -> ApplicationIdentifier { try ApplicationIdentifier(try required("app")) }
 

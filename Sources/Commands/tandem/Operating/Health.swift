@@ -96,6 +96,9 @@ extension Arguments {
     fileprivate func healthReport() throws -> Fact {
         do {
             return Fact(try ask(.health))
-        } catch let failure as ControlError { throw CommandFailure(ofState: failure) }
+        } catch let failure as ControlError {
+            printForPrograms(failure, on: Console())
+            throw CommandFailure(ofState: failure)
+        }
     }
 }

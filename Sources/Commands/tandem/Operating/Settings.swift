@@ -82,6 +82,7 @@ extension Subcommand {
         do {
             warn(of: try arguments.ask(.settingsSet, try arguments.settings(body), at: path), console)
         } catch let error as ControlError {
+            arguments.printForPrograms(error, on: console)
             throw input.explained(CommandFailure(error))
         }
         try printRows(of: values.keys + nothing, arguments, at: path, console)

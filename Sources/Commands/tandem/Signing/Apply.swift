@@ -56,11 +56,12 @@ extension Subcommand {
         let path = try arguments.daemonPath()
         var follower = ApplyFollower(path: path, body: body, progress: arguments.has("json") ? nil : console)
         let answer: PropertyListDictionary
-        do { answer = try follower.answer(within: wait) } catch let error as ControlError
+        do { answer = try follower.answer(within: wait) } catch ControlError.refused(let name, let text)
             where !EnvelopeInput.isEnvelope(envelope)
         {
-            throw CommandFailure.refused(
-                "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(error)")
+            throw ControlError.refused(
+                name: name,
+                text: "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(text)")
         }
         let isUnchecked = answer["unchecked"] == true
         if arguments.has("json") {
