@@ -108,7 +108,31 @@ import Testing
         try await refused("cosign --key r1 --out never half", "dup-keyid")
         let seen = try await done("cosign --key r2 --out whole half")
         #expect(seen.contains("key set, the first") && seen.contains("root (signs key sets), 2 of 2"))
+        #expect(!seen.contains("missing"), "\(seen)")
         try await done("keyset show whole")
+    }
+
+    @Test("CFG-84: a key that counts for nothing cosigns nothing, and what is missing is said")
+    func aKeyThatCountsForNothingSignsNothing() async throws {
+        try await first()
+        try await keys("r3")
+        let half = try await done(
+            "keyset rotate --from s1 --root r2.pub --root r3.pub --key r2 --incomplete --out half")
+        #expect(half.contains("missing  1 of the root keys of key set 1\n"), "\(half)")
+        #expect(half.contains("missing  1 of the root keys of key set 2\n"), "\(half)")
+        for line in [
+            "cosign --from s1 --key c1 --out never half",
+            "keyset rotate --from s1 --key r1 --key r2 --key c1 --out never",
+            "keyset revoke --from s1 --revoke c1.pub --key rev --key r1 --out never",
+        ] {
+            let ending = try await run(line)
+            #expect(ending.status == 1 && ending.errors.contains("counts for nothing here"), "\(line): \(ending)")
+            #expect(!FileManager.default.fileExists(atPath: workspace["never"]), "\(line)")
+        }
+        let more = try await done("cosign --from s1 --key r1 --out more half")
+        #expect(more.contains("missing  1 of the root keys of key set 2\n") && !more.contains("key set 1\n"), "\(more)")
+        #expect(try await !done("cosign --from s1 --key r3 --out s2 more").contains("missing"))
+        try await done("keyset show s1 s2")
     }
 
     @Test("CFG-15, CFG-20: one signature of two that are needed is threshold, and one key twice is one key")

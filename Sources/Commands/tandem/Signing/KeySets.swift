@@ -47,10 +47,10 @@ extension Subcommand {
     ) { arguments, console in
         let request = KeySetRequest(arguments: arguments)
         let document = try request.first(now: SigningClock.read(console))
-        let bytes = try request.signed(document) { bytes, isComplete throws(VerificationFailure) in
+        let bytes = try request.signed(document, after: nil) { bytes, isComplete throws(VerificationFailure) in
             _ = try KeySetHistory(anchor: bytes, isComplete: isComplete)
         }
-        try request.write(bytes, console)
+        try request.write(bytes, after: nil, console)
     }
 
     static let keySetRotate = Subcommand(
@@ -73,11 +73,11 @@ extension Subcommand {
         let request = KeySetRequest(arguments: arguments)
         let history = try KeySetChain.read(arguments.all("from"))
         let document = try request.next(after: history, now: SigningClock.read(console))
-        let bytes = try request.signed(document) { bytes, isComplete throws(VerificationFailure) in
+        let bytes = try request.signed(document, after: history) { bytes, isComplete throws(VerificationFailure) in
             var next = history
             _ = try next.take(bytes, isComplete: isComplete)
         }
-        try request.write(bytes, console)
+        try request.write(bytes, after: history, console)
     }
 
     static let keySetRevoke = Subcommand(
@@ -96,7 +96,7 @@ extension Subcommand {
         let request = KeySetRequest(arguments: arguments)
         let history = try KeySetChain.read(arguments.all("from"))
         let bytes = try request.signedRevocation(after: history, now: SigningClock.read(console))
-        try request.write(bytes, console)
+        try request.write(bytes, after: history, console)
     }
 
     static let keySetShow = Subcommand(
@@ -146,8 +146,9 @@ extension Subcommand {
             .passphraseDescriptor, .passphraseFile, .out,
         ],
         notes: """
-            For thresholds whose keys are on several machines. What FILE states is printed before it is signed. A key set
-            above version 1 and a revocation must follow from --from.
+            For thresholds whose keys are on several machines. What FILE states is printed before it is signed, and what is
+            still missing after it. A key set above version 1 and a revocation must follow from --from. A --key that counts
+            for nothing is refused; of a configuration only --from says which ones do.
             """,
         examples: [
             "cosign --from lamp-1.keyset lamp-2.half",
@@ -159,10 +160,13 @@ extension Subcommand {
             try StatementDescription.lines(of: bytes, after: arguments.all("from")).forEach { console.print($0) }
             guard arguments.has("key") else { return }
             let keys = try KeyFile.signing(arguments)
+            let history = arguments.has("from") ? try KeySetChain.read(arguments.all("from")) : nil
+            try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys)
             let more = try SignedEnvelope.adding(keys, to: bytes)
             let file = LocalFile(path: try arguments.required("out"))
             try KeyFile.create(more, as: file)
             console.print("signed   \(file.path), \(try UnverifiedEnvelope(more).signatures.count) signatures")
+            try SignatureNeeds(of: more, after: history).missing.forEach { console.print($0) }
         } catch let failure as VerificationFailure {
             throw CommandFailure.refused("\(arguments.operands[0]): \(failure)")
         }
@@ -335,13 +339,16 @@ private struct KeySetRequest {
 
     /// The signed set, which `follow` accepts.
     func signed(
-        _ document: KeySetDocument, _ follow: ([UInt8], _ isComplete: Bool) throws(VerificationFailure) -> Void
+        _ document: KeySetDocument, after history: KeySetHistory?,
+        _ follow: ([UInt8], _ isComplete: Bool) throws(VerificationFailure) -> Void
     ) throws -> [UInt8] {
-        let bytes = try KeyStatementSigner.sign(document, with: try KeyFile.signing(arguments))
+        let keys = try KeyFile.signing(arguments)
+        let bytes = try KeyStatementSigner.sign(document, with: keys)
         try check { () throws(VerificationFailure) in
             _ = try document.trusted()
             try follow(bytes, !arguments.has("incomplete"))
         }
+        try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys)
         return bytes
     }
 
@@ -349,13 +356,15 @@ private struct KeySetRequest {
         let document = RevocationDocument(
             subject: try subject(of: history), keySetVersion: history.current.version, issued: now.seconds,
             revoked: try revokedKeys(), withdraws: arguments.has("withdraw"))
-        let bytes = try KeyStatementSigner.sign(document, with: try KeyFile.signing(arguments))
+        let keys = try KeyFile.signing(arguments)
+        let bytes = try KeyStatementSigner.sign(document, with: keys)
         try check { () throws(VerificationFailure) in
             var next = history
             guard try next.take(bytes, isComplete: !arguments.has("incomplete")) != .known else {
                 throw VerificationFailure(.keySetIllegal, "it revokes nothing that these key sets have")
             }
         }
+        try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys)
         return bytes
     }
 
@@ -367,11 +376,32 @@ private struct KeySetRequest {
         }
     }
 
-    func write(_ bytes: [UInt8], _ console: Console) throws {
+    func write(_ bytes: [UInt8], after history: KeySetHistory?, _ console: Console) throws {
         let file = LocalFile(path: try arguments.required("out"))
         try KeyFile.create(bytes, as: file)
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("digest   \(Hexadecimal.encode(SHA256.digest(bytes)))")
+        try SignatureNeeds(of: bytes, after: history).missing.forEach { console.print($0) }
+    }
+}
+
+extension SignatureNeeds {
+    /// Refuses a key whose signature would be taken for one that counts.
+    fileprivate func refuseSurplus(_ signers: [PrivateKey]) throws(CommandFailure) {
+        let surplus = signers.map(\.publicKey.identifier).first { !keys.contains($0) }
+        guard !roles.isEmpty, let surplus else { return }
+        let takers = roles.map { Self.words(for: $0) }.joined(separator: " and ")
+        throw .refused("the key \(surplus.hexadecimal) counts for nothing here, which \(takers) have to sign")
+    }
+
+    /// A line for each role of which signatures are missing.
+    fileprivate var missing: [String] {
+        roles.filter { $0.missing > 0 }.map { "missing  \($0.missing) of \(Self.words(for: $0))" }
+    }
+
+    private static func words(for role: Role) -> String {
+        let word = RoleOptions.names.first { $0.0 == role.name }?.word ?? role.name.rawValue
+        return "the \(word) keys of key set \(role.keySetVersion)"
     }
 }
 
