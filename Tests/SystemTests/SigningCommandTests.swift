@@ -89,7 +89,7 @@ import Testing
         #expect(untargeted.status == 2 && untargeted.errors.contains("--device needs --target"), "\(untargeted)")
     }
 
-    @Test("CFG-10: an optional key is one of the values, and a floor above the version is warned of")
+    @Test("CFG-10: an optional key is one of the values; a floor above the version and the last version are warned of")
     func optionalAndFloor() async throws {
         try await tandem("keys", "new", "--out", "k", in: workspace)
         let call = Self.signing + ["--version", "3", "--set", "volume=60"]
@@ -101,6 +101,9 @@ import Testing
         #expect(warned.status == 0 && warned.errors.contains("--floor 9 is above --version 3"), "\(warned)")
         let silent = try await tandem(call + ["--floor", "3", "--out", "three"], in: workspace)
         #expect(silent.status == 0 && silent.errors.isEmpty, "\(silent)")
+        let last = try await tandem(
+            Self.signing + ["--version", "\(UInt64.max)", "--set", "volume=60", "--out", "last"], in: workspace)
+        #expect(last.status == 0 && last.errors.contains("only 0 higher versions are left for custom:t"), "\(last)")
     }
 
     @Test func aKeyOnATokenNeedsItsProviderAndNoPINInAnArgument() async throws {

@@ -56,7 +56,7 @@ extension Subcommand {
         }
         let file = LocalFile(path: try arguments.required("out"))
         try KeyFile.create(bytes, as: file)
-        if let warning = request.warning(of: payload) { console.warn(warning) }
+        request.warnings(of: payload).forEach { console.warn($0) }
         console.print("signed   \(file.path), \(bytes.count) bytes")
         console.print("version  \(payload.version) for \(payload.target.text)")
         console.print("txid     \(payload.transaction)")
@@ -89,12 +89,25 @@ private struct SignRequest {
         return payload
     }
 
-    /// A warning about a floor above the version, which is allowed and seldom intended.
-    func warning(of payload: ConfigurationPayload) -> String? {
-        guard let floor = payload.floor, floor > payload.version else { return nil }
-        return
-            "warning: --floor \(floor) is above --version \(payload.version): after this one, only version \(floor) and "
-            + "higher are applied"
+    /// Fewer versions than this are few: a counter of nanoseconds does not come as far.
+    private static let fewVersions: UInt64 = 1_000_000
+
+    /// Warnings about what is allowed and seldom intended: a floor above the version, and a version that hardly any
+    /// other is above.
+    func warnings(of payload: ConfigurationPayload) -> [String] {
+        var warnings: [String] = []
+        if let floor = payload.floor, floor > payload.version {
+            warnings.append(
+                "warning: --floor \(floor) is above --version \(payload.version): after this one, only version \(floor) "
+                    + "and higher are applied")
+        }
+        let left = UInt64.max - max(payload.version, payload.floor ?? 0)
+        if left < Self.fewVersions {
+            warnings.append(
+                "warning: once this one is applied, only \(left) higher versions are left for \(payload.target.text); "
+                    + "versions begin again only after 'tandem keyset rotate' has replaced all configuration keys")
+        }
+        return warnings
     }
 
     /// The app would refuse the configuration as a whole, by the name `schema` and with this text.
