@@ -1,5 +1,6 @@
 // The judgement of 'tandem apply' on the daemon's answer: its exit code says whether every secondary applied it.
 
+import TandemBase
 import TandemControl
 import TandemOperations
 import TandemPropertyList
@@ -19,6 +20,14 @@ import Testing
 
     private func results(_ verdicts: String...) -> PropertyListValue {
         .array(verdicts.map { ["name": "kiosk", "verdict": .string($0)] })
+    }
+
+    @Test("CTL-25: a device that the configuration names and that is not paired is said")
+    func absent() throws {
+        let device = UniqueIdentifier.random()
+        let line = ApplyReport.absent(in: ["absent": [.data(device.bytes)]])
+        #expect(line?.hasSuffix("no secondaries of its target here: \(device)") == true)
+        #expect(ApplyReport.absent(in: ["results": results("applied")]) == nil)
     }
 
     @Test("CTL-63: results for which an answer has no room are not taken for applied ones")

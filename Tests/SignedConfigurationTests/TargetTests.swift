@@ -69,6 +69,8 @@ import Testing
         #expect(try chosen((target, lamp), (other, shelf), (nil, nil), (target, nil)) == [lamp, nil])
         payload.only = [lamp]
         #expect(try chosen((target, lamp), (target, shelf), (target, nil)) == [lamp])
+        #expect(payload.absent(from: [lamp, nil]) == [])
+        #expect(payload.absent(from: [shelf, nil]) == [lamp])
         #expect {
             try chosen((target, shelf))
         } throws: {

@@ -44,6 +44,11 @@ extension ConfigurationPayload {
         }
         return chosen
     }
+
+    /// The devices that it names and none of these is, in ascending order.
+    package func absent(from devices: [UniqueIdentifier?]) -> [UniqueIdentifier] {
+        Set(only ?? []).subtracting(devices.compactMap(\.self)).sorted()
+    }
 }
 
 extension ConfigurationAddressee {

@@ -64,6 +64,7 @@ extension Subcommand {
                 text: "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(text)")
         }
         let isUnchecked = answer["unchecked"] == true
+        if let warning = ApplyReport.absent(in: answer) { console.warn(warning) }
         if arguments.has("json") {
             let results = Fact.list(answer["results"]).map { result in
                 isUnchecked ? result.body.merging(["unchecked": true]) : result.body
@@ -238,6 +239,16 @@ enum ApplyReport {
     static func hasNoApp(_ result: Fact) -> Bool { result.text("state") == noApp }
 
     private static let noApp = "no-app"
+
+    /// A line for the devices that it names and that are not paired here (CTL-25).
+    static func absent(in answer: PropertyListDictionary) -> String? {
+        let devices = (answer["absent"]?.arrayValue ?? []).compactMap {
+            $0.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
+        }
+        guard !devices.isEmpty else { return nil }
+        let names = devices.map(\.description).joined(separator: ", ")
+        return "warning: 'only' names devices that are no secondaries of its target here: \(names)"
+    }
 
     /// Fails unless every secondary that has the app applied it. One whose result the answer has no room for (CTL-63)
     /// may have refused it.

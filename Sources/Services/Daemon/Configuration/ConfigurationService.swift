@@ -382,9 +382,20 @@ final class ConfigurationService {
 
     /// Whether this device forwards a configuration that it cannot verify, because it trusts no key for it (CFG-21).
     func isUnchecked(_ envelope: [UInt8], app: ApplicationIdentifier) -> Bool {
-        guard ClaimedStatement(envelope) == nil, let payload = try? claimed(envelope, app: app) else { return false }
-        let isForOthers = payload.role != context.side(of: app) || isForSecondaries(payload)
-        return isForOthers && !isTrusted(KeySubject(application: app, role: payload.role))
+        forOthers(envelope, app).map { !isTrusted(KeySubject(application: app, role: $0.role)) } ?? false
+    }
+
+    /// The devices that a configuration names and that are no secondaries of its target here (CTL-25).
+    func absentDevices(_ envelope: [UInt8], app: ApplicationIdentifier) -> [UniqueIdentifier] {
+        guard let payload = forOthers(envelope, app) else { return [] }
+        let present = context.receivers.filter { payload.isFor(context.target(of: app, through: $0.pairing)) }
+        return payload.absent(from: present.map(\.device))
+    }
+
+    /// The claims of a configuration that is not for this device's own app; nil for anything else.
+    private func forOthers(_ envelope: [UInt8], _ app: ApplicationIdentifier) -> ConfigurationPayload? {
+        guard ClaimedStatement(envelope) == nil, let payload = try? claimed(envelope, app: app) else { return nil }
+        return payload.role != context.side(of: app) || isForSecondaries(payload) ? payload : nil
     }
 
     /// Whether it is for the secondaries of a device whose own app is a secondary's.

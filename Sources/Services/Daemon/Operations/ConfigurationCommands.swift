@@ -161,6 +161,8 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
             var body: PropertyListDictionary = ["results": .array(results.map { .dictionary($0.body) })]
             body["ordinal"] = ordinal.map { PropertyListValue($0) }
             if configuration.isUnchecked(envelope, app: app) { body["unchecked"] = true }
+            let absent = configuration.absentDevices(envelope, app: app)
+            if !absent.isEmpty { body["absent"] = .array(absent.map { .data($0.bytes) }) }
             return body
         }
     }
