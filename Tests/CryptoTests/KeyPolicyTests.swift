@@ -91,7 +91,14 @@ import Testing
         #expect(openssl.run("pkcs8 -topk8 -in key.pem -out protected.pem -passout pass:secret"))
         #expect(error(loading: openssl.read("protected.pem")) == .passphraseProtected)
         #expect(openssl.run("ec -in key.pem -aes128 -passout pass:secret -out traditional.pem"))
-        #expect(error(loading: openssl.read("traditional.pem")) == .passphraseProtected)
+        let traditional = error(loading: openssl.read("traditional.pem"))
+        #expect(traditional == .unsupportedEncryption("the form before PKCS#8, with 'Proc-Type'"))
+        #expect(traditional?.description.contains("openssl pkcs8 -topk8") == true)
+    }
+
+    @Test func aKeyInDERFormIsRefusedWithTheWayToConvertIt() {
+        let refusal = error(loading: [0x30, 0x2A, 0x30, 0x05])
+        #expect(refusal?.description.contains("openssl pkey -inform DER") == true)
     }
 
     @Test func aTraditionalPrivateKeyIsRefusedWithTheWayToConvertIt() {

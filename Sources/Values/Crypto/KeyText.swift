@@ -160,7 +160,11 @@ extension PEMBlock {
     init(_ text: SecretBytes, limit: Int = longestText) throws(KeyError) {
         guard text.count <= limit else { throw .malformed("over \(limit) bytes") }
         let begins = text.withBytes { unsafe $0.drop(while: Self.isSpace).starts(with: "-----BEGIN ".utf8) }
-        guard begins else { throw .malformed("no line '-----BEGIN ...' at its start") }
+        guard begins else {
+            throw .malformed(
+                "no line '-----BEGIN ...' at its start; 'openssl pkey -inform DER -in FILE' converts a key in DER form, "
+                    + "with -pubin -pubout a public one")
+        }
         guard let block = text.withBytes({ unsafe Self.read($0) }) else {
             throw .malformed("the PEM block cannot be decoded")
         }

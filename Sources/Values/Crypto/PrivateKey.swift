@@ -26,7 +26,8 @@ package struct PrivateKey: Sendable {
     /// - Throws: ``KeyError/passphraseProtected`` for an encrypted key without a passphrase.
     package init(pem text: SecretBytes, passphrase: SecretBytes? = nil) throws(KeyError) {
         let block = try PEMBlock(text)
-        guard !block.hasHeaders else { throw .passphraseProtected }
+        // No passphrase helps: it is encrypted with a key that one round of MD5 makes of the passphrase.
+        guard !block.hasHeaders else { throw .unsupportedEncryption("the form before PKCS#8, with 'Proc-Type'") }
         if block.label == EncryptedKeyText.label {
             guard let passphrase else { throw .passphraseProtected }
             try self.init(try EncryptedKeyText.decrypt(block.contents, with: passphrase))
