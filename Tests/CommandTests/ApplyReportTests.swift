@@ -30,6 +30,16 @@ import Testing
         #expect(ApplyReport.absent(in: ["results": results("applied")]) == nil)
     }
 
+    @Test("CTL-25, CFG-79: an interrupted rollout says that others get it later")
+    func interruptedRollout() {
+        let pending = [Fact(["name": "s1", "state": "queued"]), Fact(["name": "s2", "state": "held-back"])]
+        let lines = ApplyFollower.interruption(pending, of: ["app": "org.example.lamp"])
+        #expect(
+            lines.first
+                == "interrupted; the configuration stays desired, and is delivered to s1; once it works at the first, "
+                + "also to s2")
+    }
+
     @Test("CTL-63: results for which an answer has no room are not taken for applied ones")
     func leftOut() {
         #expect(refusal(["results": results("applied", "applied")]) == nil)

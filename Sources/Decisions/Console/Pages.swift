@@ -157,7 +157,9 @@ package enum FrontPage {
             .tag(
                 "ul",
                 of: problems.map { problem in
-                    .tag("li", foreign: "\(problem.text("name")) for \(problem.span("since")): \(problem.text("text"))")
+                    .tag(
+                        "li",
+                        foreign: "\(problem.text("name")) for \(problem.span("since")): \(problem.sentence("text"))")
                 }),
         ])
     }

@@ -37,6 +37,11 @@ package struct Fact: Sendable, Equatable {
         }
     }
 
+    /// A sentence for people: longer than a cell of a table.
+    package func sentence(_ key: String) -> String {
+        body[key]?.stringValue.map { Printable.text($0, limit: 1000) } ?? ""
+    }
+
     /// A line for each list of an answer that lacks rows (CTL-63).
     package var leftOut: [String] {
         (body["leftOut"]?.dictionaryValue ?? [:]).map { list, count in

@@ -26,7 +26,7 @@ extension Subcommand {
         let isHealthy = report.body["state"] == .string("healthy")
         if isHealthy, !arguments.has("json") { console.print("healthy") }
         guard !isHealthy else { return }
-        throw CommandFailure.no(problems.map { "\($0.text("name")) for \($0.span("since")): \($0.text("text"))" })
+        throw CommandFailure.no(problems.map { "\($0.text("name")) for \($0.span("since")): \($0.sentence("text"))" })
     }
 
     static let ready = Subcommand(

@@ -111,7 +111,7 @@ enum EnvelopeInput {
 }
 
 /// Applies an envelope and follows the reports: a line for each secondary as its verdict comes.
-private struct ApplyFollower {
+struct ApplyFollower {
     /// One request waits at most this long, so that a daemon that stops is noticed.
     private static let pause = Duration.seconds(10)
     /// Microseconds between two requests.
@@ -121,9 +121,13 @@ private struct ApplyFollower {
     let body: PropertyListDictionary
     /// Where the lines go; nil for none.
     let progress: Console?
-    private(set) var shown: Set<String> = []
+    private var shown: Set<String> = []
     /// This device's own result of a change of keys: only the first answer has what that has ended.
     private var ended: PropertyListDictionary = [:]
+
+    init(path: String, body: PropertyListDictionary, progress: Console?) {
+        (self.path, self.body, self.progress) = (path, body, progress)
+    }
 
     /// The answer when every secondary has a result, or when the time is over.
     mutating func answer(within wait: Duration) throws -> PropertyListDictionary {
@@ -185,14 +189,19 @@ private struct ApplyFollower {
         }
     }
 
-    private static func interruption(_ pending: [Fact], of body: PropertyListDictionary) -> [String] {
+    /// The lines for a person who has ended the wait.
+    /// - Parameter pending: the results that are outstanding.
+    static func interruption(_ pending: [Fact], of body: PropertyListDictionary) -> [String] {
         let app = body["app"]?.stringValue ?? ""
-        let names = pending.map(\.deviceName).joined(separator: ", ")
+        let isHeldBack = { (result: Fact) in result.text("state") == "held-back" }
+        let names = pending.filter { !isHeldBack($0) }.map(\.deviceName).joined(separator: ", ")
+        let later = pending.filter(isHeldBack).map(\.deviceName).joined(separator: ", ")
         if let envelope = body["envelope"]?.dataValue, ClaimedStatement(envelope) != nil {
             return ["interrupted; the keys have changed" + (names.isEmpty ? "" : ", and \(names) will receive that")]
         }
         return [
-            "interrupted; the configuration stays desired" + (names.isEmpty ? "" : ", and is delivered to \(names)"),
+            "interrupted; the configuration stays desired" + (names.isEmpty ? "" : ", and is delivered to \(names)")
+                + (later.isEmpty ? "" : "; once it works at the first, also to \(later)"),
             "'tandem configuration show --app \(app)' shows its state",
             "'tandem configuration withdraw --app \(app)' ends that",
         ]
@@ -266,7 +275,7 @@ enum ApplyReport {
     }
 
     private static func reason(of result: Fact) -> String {
-        let text = result.text("text")
+        let text = result.sentence("text")
         return text.isEmpty ? "" : " (\(text))"
     }
 
