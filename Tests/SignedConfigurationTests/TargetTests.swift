@@ -84,6 +84,13 @@ import Testing
                 && failure?.detail == "it is for 'custom:hw-1'; the paired identifier of this device's secondaries is "
                     + "'custom:hw-2'"
         }
+        let below = try PairedIdentifier(text: "custom:hw-3")
+        #expect {
+            try chosen((other, lamp), (below, shelf))
+        } throws: { error in
+            (error as? VerificationFailure)?.detail.hasSuffix("is 'custom:hw-2', of far secondaries 'custom:hw-3'")
+                == true
+        }
     }
 
     @Test("CFG-20: the other side's configuration is refused")

@@ -36,13 +36,24 @@ extension ConfigurationPayload {
             throw VerificationFailure(
                 .wrongTarget,
                 "it is for '\(target.text)'; the paired identifier of this device's secondaries is "
-                    + "'\(known?.text ?? "")'")
+                    + "'\(known?.text ?? "")'\(Self.words(for: secondaries.map { identity($0).identifier }, beside: known))"
+            )
         }
         let chosen = named.filter { admits(identity($0).device) }
         guard !chosen.isEmpty else {
             throw VerificationFailure(.wrongTarget, "'only' names no secondary that is paired")
         }
         return chosen
+    }
+
+    /// Targets of far secondaries that a refusal names.
+    private static let namedTargets = 3
+
+    private static func words(for identifiers: [PairedIdentifier?], beside known: PairedIdentifier?) -> String {
+        let others = Set(identifiers.compactMap(\.self).map(\.text)).subtracting([known?.text ?? ""]).sorted()
+        guard !others.isEmpty else { return "" }
+        let named = others.prefix(namedTargets).map { "'\($0)'" }.joined(separator: ", ")
+        return ", of far secondaries \(named)\(others.count > namedTargets ? " and others" : "")"
     }
 
     /// The devices that it names and none of these is, in ascending order.
