@@ -23,6 +23,12 @@ import Testing
         #expect(more.last == "  2 more of org.example.lamp (secondary) are not shown")
     }
 
+    @Test("CTL-27, CFG-17: an app that has registered with another anchor is named")
+    func conflict() {
+        let advice = TrustReport.lines(of: [anchor(["conflict": true])]).last
+        #expect(advice?.contains("org.example.lamp has registered with another anchor") == true)
+    }
+
     @Test("CTL-27: without revoked keys, or from an earlier daemon, there is one table")
     func noRevokedKeys() {
         for facts in [["revoked": 0], ["revoked": 2]] as [PropertyListDictionary] {

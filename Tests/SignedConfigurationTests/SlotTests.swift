@@ -58,6 +58,14 @@ import Testing
         try Fixture.apply(try Fixture.envelope(version: 7), to: &slot)
     }
 
+    @Test("CFG-17: a refusal by the app's own keys says so: the daemon has verified the same bytes by its own")
+    func aRefusalByTheAppsOwnKeysSaysSo() throws {
+        func text(_ rejection: Rejection) -> String? {
+            OfferReply(OfferReply(VerificationFailure(rejection, "why"), of: [1]).message)?.text
+        }
+        #expect(text(.threshold) == "the app refuses it by its own keys: why" && text(.schema) == "why")
+    }
+
     @Test("CFG-43: an answer about other bytes or without a question is none")
     func anAnswerAboutOtherBytesOrWithoutAQuestionIsNone() throws {
         var slot = try Fixture.usedSlot()

@@ -111,8 +111,11 @@ package struct StatusReport {
 
     private var applications: Table {
         let apps = facts.list("applications")
+        let anchor = Table.Column("anchor") { app in
+            app.digest("anchor") + (app.body["conflict"] == true ? ", the app has another" : "")
+        }
         var columns: [Table.Column] = [
-            "app", "uid", .text("side", of: "role"), "connected", "identifier", .digest("anchor"), "name", "version",
+            "app", "uid", .text("side", of: "role"), "connected", "identifier", anchor, "name", "version",
         ]
         // An app that is being developed; everywhere else there is none.
         if apps.contains(where: { $0.body["waives"] == true }) {

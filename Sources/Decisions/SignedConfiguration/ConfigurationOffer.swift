@@ -129,7 +129,13 @@ package struct OfferReply: Sendable, Equatable {
         self.digest = digest
         transaction = message["tandem.txid"]?.identifierValue
         version = message["tandem.version"]?.unsignedValue
-        text = message["tandem.text"]?.stringValue
+        let text = message["tandem.text"]?.stringValue
+        if case .rejected(let rejection) = verdict, rejection.comesOfKeys {
+            // The daemon has verified the same bytes: the keys that it trusts are not the fault.
+            self.text = "the app refuses it by its own keys" + (text.map { ": \($0)" } ?? "")
+        } else {
+            self.text = text
+        }
     }
 }
 

@@ -46,7 +46,7 @@ struct SignatureCount {
             failure = VerificationFailure(
                 .threshold,
                 "good signatures by \(signers.count) of \(role.threshold) trusted keys that are needed\(hint) "
-                    + "('tandem trust list' shows a device's keys)")
+                    + "('tandem trust list' shows those of a device's daemon)")
         }
     }
 

@@ -108,7 +108,11 @@ import Testing
         #expect(next.offers.map(\.envelope) == [envelope])
     }
 
-    @Test func `CFG-17, CFG-74: the operator's key ends waiting-for-key and stays against an app's other key`() throws {
+    @Test
+    func
+        `CFG-17, CFG-74, CTL-27: the operator's key ends waiting-for-key and stays against an app's other key, which shows`()
+        throws
+    {
         let envelope = try nodes.envelope(1)
         #expect(nodes.verdict(envelope) == "waiting-for-key")
         #expect(nodes.trust(nodes.signer.publicKey.key.pem, at: nodes.secondary).code == 0)
@@ -119,6 +123,13 @@ import Testing
             nodes.hasNoted(
                 "alarm: anchor-conflict, another configuration key is trusted and stays; see 'tandem trust replace'"))
         #expect(nodes.verdict(try nodes.envelope(2)) == "waiting-for-app")
+        func isConflicting() -> Bool {
+            nodes.ask(nodes.secondary, "trust-list").body.rows("anchors").first?["conflict"] == true
+        }
+        let apps = nodes.ask(nodes.secondary, "status").body.rows("applications")
+        #expect(isConflicting() && apps.first?["conflict"] == true)
+        try nodes.startApp().disconnect()
+        #expect(!isConflicting())
     }
 
     @Test func `LIM-54: conflicting keys of one user's apps write so many alarms in a minute`() throws {

@@ -53,7 +53,7 @@ import Testing
             commit(changes, to: &rows)
         }
         let again = try restored(rows)
-        #expect(again.anchors == state.anchors && again.anchors[subject]?.version == 300)
+        #expect(again.anchors[subject] == state.anchors[subject] && again.anchors[subject]?.version == 300)
         let mark = state.anchors[subject]?.mark
         commit(state.untrust(subject), to: &rows)
         #expect(rows[.anchor]?.isEmpty == true && rows[.chainStep]?.isEmpty == true)

@@ -106,6 +106,11 @@ enum TrustReport {
             let (app, role) = (anchor.text("app"), anchor.text("role"))
             trusted.add(
                 app, role, anchor.text("source"), kind(of: anchor), anchor.text("revoked"), anchor.text("keyid"))
+            if anchor.body["conflict"] == true {
+                trusted.advise(
+                    "\(app) has registered with another anchor, by which it refuses what this one vouches for: "
+                        + "'tandem trust replace' with the app's, or ship the app with this one")
+            }
             let keys = (anchor.body["revokedKeys"]?.arrayValue ?? []).compactMap(\.dataValue)
             for key in keys { revoked.add(app, role, Hexadecimal.encode(key)) }
             let more = (anchor.body["revoked"]?.integerValue ?? 0) - Int64(keys.count)

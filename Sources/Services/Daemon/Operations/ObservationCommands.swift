@@ -194,6 +194,7 @@ extension ApplicationRecord {
         body["connected"] = .boolean(node.local.connected(app) != nil)
         body["identifier"] = identifier.map { .string($0.description) }
         body["anchor"] = node.configuration.anchor(of: app)?.identifiers.first.map { .data($0.bytes) }
+        if node.configuration.hasConflictingAnchor(app) { body["conflict"] = true }
         if node.configuration.waives(app) { body["waives"] = true }
         return body
     }
