@@ -23,6 +23,12 @@ import Testing
         #expect(more.last == "  2 more of org.example.lamp (secondary) are not shown")
     }
 
+    @Test("CTL-27: a key set that expires shows when, and that it has expired")
+    func expiry() {
+        let lines = TrustReport.lines(of: [anchor(["expires": 1_790_000_000_000, "expired": true])])
+        #expect(lines.contains { $0.contains("2026-") && $0.contains(", expired") })
+    }
+
     @Test("CTL-27, CFG-17: an app that has registered with another anchor is named")
     func conflict() {
         let advice = TrustReport.lines(of: [anchor(["conflict": true])]).last

@@ -30,6 +30,25 @@ import Testing
         #expect(!StatusReport(Fact([:])).lines.contains("join links"))
     }
 
+    @Test("CTL-74: the table of the secondaries' keys has what each lacks and refuses")
+    func keys() throws {
+        let rows: PropertyListValue = [
+            ["name": "kiosk", "app": "org.example.lamp", "version": 3, "waiting": 0],
+            [
+                "name": "panel", "via": "gw", "app": "org.example.lamp", "waiting": 2, "verdict": "old-keyset",
+                "text": "why",
+            ],
+        ]
+        let table = try #require(StatusReport(Fact(["keys": rows])).tables.last)
+        #expect(table.columns == ["name", "app", "key set", "lacks", "verdict", "reason"])
+        #expect(
+            table.rows == [
+                ["kiosk", "org.example.lamp", "3", "0", "-", "-"],
+                ["panel (via gw)", "org.example.lamp", "-", "2", "old-keyset", "why"],
+            ])
+        #expect(DesiredReport.lines(of: Fact(["keys": rows])).contains("keys of secondaries"))
+    }
+
     @Test("PAR-15: of two linked devices the advice to switch names both: the operator knows which one is meant")
     func switching() throws {
         func pairing(_ name: String, _ level: String, role: String = "primary", isActive: Bool = false)

@@ -63,6 +63,24 @@ import Testing
         #expect(advance(&deliveries).isEmpty)
     }
 
+    @Test("CTL-74: what a secondary has accepted, lacks and refuses is what it has reported under its present key")
+    func standing() throws {
+        func shown(_ epoch: UInt64 = 1, under trust: TrustMark = .unnamed) -> KeyChainDeliveries.Standing {
+            deliveries.standing(of: key, along: chain, in: epoch, under: trust)
+        }
+        let items = advance(&deliveries)
+        #expect(shown().last == nil && shown().waiting == 3 && shown().refusal == nil)
+        try take(try report(items[0], .applied, counter: 1), &deliveries)
+        #expect(shown().last == chain[0] && shown().waiting == 2 && shown().refusal == nil)
+        try take(try report(items[1], .rejected(.equivocation), counter: 2), &deliveries)
+        #expect(shown().waiting == 2 && shown().refusal?.verdict == .rejected(.equivocation))
+        for lost in [shown(2), shown(under: .key(.random()))] {
+            #expect(lost.last == nil && lost.waiting == 3 && lost.refusal == nil)
+        }
+        try take(try report(items[2], .applied, counter: 3), &deliveries)
+        #expect(shown().waiting == 0 && shown().refusal == nil)
+    }
+
     @Test("CFG-92: a step that left its queue without a report is sent again")
     func aStepWithoutAReportIsSentAgain() throws {
         let first = advance(&deliveries)

@@ -20,7 +20,7 @@ package struct StatusReport {
 
     /// Everything that has rows, in the order of interest.
     package var tables: [Table] {
-        [pairings, links, far, applications, counterparts, queues, contexts, configurations, desired]
+        [pairings, links, far, applications, counterparts, queues, contexts, configurations, desired, keys]
     }
 
     /// The line for a user who is told nothing of the device (CTL-2).
@@ -157,6 +157,9 @@ package struct StatusReport {
     /// The configuration desired of each secondary, beside the one it has reported.
     private var desired: Table { DesiredReport.secondaries(facts.list("desired"), title: "desired") }
 
+    /// The key sets and revocations at the secondaries.
+    private var keys: Table { DesiredReport.keys(facts.list("keys")) }
+
     /// The one that the apps' default sessions talk to.
     private static func mark(_ active: PropertyListValue?) -> String { active?.booleanValue == true ? "*" : "" }
 
@@ -247,6 +250,15 @@ package enum DesiredReport {
 
     private static func hasNoApp(_ row: Fact) -> Bool { row.body["noApp"]?.booleanValue == true }
 
+    /// The secondaries with the key set that each has reported, and what it lacks (CTL-74), for `status` too.
+    package static func keys(_ rows: [Fact]) -> Table {
+        let columns: [Table.Column] = [
+            .init("name", cell: \.deviceName), "app", .text("key set", of: "version"), .text("lacks", of: "waiting"),
+            "verdict", .text("reason", of: "text"),
+        ]
+        return Table("keys of secondaries", columns, of: rows)
+    }
+
     /// The verdict, or how the delivery ended without one.
     package static func state(of row: Fact) -> String {
         if hasNoApp(row) { return "no-app" }
@@ -267,7 +279,7 @@ package enum DesiredReport {
         ]
         let tables = [
             Table("desired", desired, of: facts.list("desired")),
-            secondaries(facts.list("secondaries"), title: "secondaries"),
+            secondaries(facts.list("secondaries"), title: "secondaries"), keys(facts.list("keys")),
             Table("history", history, of: facts.list("history")),
         ]
         let head = ["app     \(facts.text("app"))", "target  \(facts.text("target"))"]

@@ -53,6 +53,16 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         package let text: String?
     }
 
+    /// A secondary beside a chain, as it has reported (CTL-74).
+    package struct Standing: Sendable, Equatable {
+        /// The last step that it has accepted.
+        package let last: ChainStep?
+        /// The steps that it has not accepted.
+        package let waiting: Int
+        /// Its last report, if steps are waiting and that does not accept one.
+        package let refusal: Result?
+    }
+
     /// How far along a chain a secondary is.
     package struct Progress: Sendable, Equatable {
         fileprivate struct Step: Sendable, Equatable {
@@ -163,6 +173,20 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         // In a new epoch, and under another key, all of it comes again.
         if mustEnterEpoch(epoch, of: key.pairing) || progress.isLost(by: trust) { return count > 0 }
         return progress.isBehind(count)
+    }
+
+    /// - Parameters:
+    ///   - epoch: the present epoch of the pairing.
+    ///   - trust: the key that the secondary trusts.
+    package func standing(
+        of key: Key, along chain: [ChainStep], in epoch: UInt64, under trust: TrustMark = .unnamed
+    ) -> Standing {
+        guard let progress = progress[key], progress.isAlong(chain), !progress.isLost(by: trust),
+            !mustEnterEpoch(epoch, of: key.pairing)
+        else { return Standing(last: nil, waiting: chain.count, refusal: nil) }
+        let (accepted, waiting) = (progress.accepted, chain.count - progress.accepted)
+        let refusal = progress.isRefused && waiting > 0 ? progress.result : nil
+        return Standing(last: accepted > 0 ? chain[accepted - 1] : nil, waiting: waiting, refusal: refusal)
     }
 
     /// Whether the pairing has begun an epoch that this state has not entered.

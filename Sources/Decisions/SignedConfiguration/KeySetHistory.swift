@@ -313,7 +313,10 @@ extension KeySetHistory {
         (revocations, rotationBytes, revocationBytes) = (count, rotated, revoked)
         let keys = current.keys.merging(added) { key, _ in key }
         let statement = signatures.statement.digest
-        chainSteps.append(ChainStep(envelope.withoutSurplus(roles, keys, &signatures), statement: statement))
+        chainSteps.append(
+            ChainStep(
+                envelope.withoutSurplus(roles, keys, &signatures), statement: statement,
+                keySetVersion: current.version + (isRotation ? 1 : 0)))
         digests.insert(statement)
     }
 }
@@ -346,11 +349,14 @@ package struct ChainStep: Sendable, Equatable {
     package let digest: [UInt8]
     /// SHA-256 of what is signed.
     let statement: [UInt8]
+    /// Of the key set in force once the step is followed.
+    package let keySetVersion: UInt64
 
-    package init(_ envelope: [UInt8], statement: [UInt8] = []) {
+    package init(_ envelope: [UInt8], statement: [UInt8] = [], keySetVersion: UInt64 = 1) {
         self.envelope = envelope
         digest = SHA256.digest(envelope)
         self.statement = statement
+        self.keySetVersion = keySetVersion
     }
 }
 

@@ -364,6 +364,33 @@ import Testing
         #expect(try nodes.writtenChain().count == 2)
     }
 
+    @Test("CTL-74: the primary shows the key set that a secondary has reported, and the one that it refuses")
+    func theKeysOfASecondary() throws {
+        try trust(at: nodes.primary)
+        try startApp().disconnect()
+        func row() throws -> PropertyListDictionary? { try nodes.rows("keys", of: nodes.primary).first }
+        #expect(try row() == nil, "nothing has followed the anchor")
+        #expect(verdicts(try set(2, successor)) == ["applied", "applied"])
+        let good = try #require(try row())
+        #expect(good["name"] == "the secondary" && good["version"] == 2 && good["waiting"] == 0)
+        #expect(good["verdict"] == nil)
+        #expect(nodes.verdict(try set(3, nodes.signer), at: nodes.secondary) == "applied", "a fork by hand")
+        #expect(verdicts(try set(3, successor)) == ["applied", "equivocation"])
+        let refused = try #require(try row())
+        #expect(refused["version"] == 2 && refused["waiting"] == 1 && refused["verdict"] == "equivocation")
+    }
+
+    @Test("CTL-27: the list of trusted keys says when the key set in force expires, and that it has")
+    func expiry() throws {
+        let end = nodes.clock.wallNow.seconds + 60
+        let first = try holders.set(1, [nodes.signer], expires: end)
+        #expect(nodes.trust(first, at: nodes.primary).code == 0)
+        let anchor = try #require(nodes.trusted(by: nodes.primary))
+        #expect(anchor["expires"] == .integer(WallTime(seconds: end).milliseconds) && anchor["expired"] == nil)
+        nodes.clock.setWallClock(WallTime(seconds: end))
+        #expect(nodes.trusted(by: nodes.primary)?["expired"] == true)
+    }
+
     @Test("CFG-93, LIM-112: the steps of a burst go to the app's directory together")
     func aBurstIsWrittenOnce() throws {
         try trust(at: nodes.primary)

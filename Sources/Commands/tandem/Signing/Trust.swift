@@ -32,7 +32,8 @@ extension Subcommand {
         notes: """
             'key set 3' is the third version of a key set, which is in force; a 'bare key' has no key set, and can neither be
             rotated nor revoked. 'revoked' is the number of the app's keys that never count again; a second table names them.
-            A key set with several configuration keys shows no key id here.
+            A key set with several configuration keys shows no key id here. Under one that has expired nothing new is
+            accepted; what is active stays.
             """,
         examples: ["trust list", "trust list --json"]
     ) { arguments, console in
@@ -100,12 +101,13 @@ extension Arguments {
 /// The trusted keys as text for people.
 enum TrustReport {
     static func lines(of anchors: [Fact]) -> [String] {
-        var trusted = Table("trusted keys", ["app", "role", "source", "kind", "revoked", "key id"])
+        var trusted = Table("trusted keys", ["app", "role", "source", "kind", "expires", "revoked", "key id"])
         var revoked = Table("revoked keys", ["app", "role", "key id"])
         for anchor in anchors {
             let (app, role) = (anchor.text("app"), anchor.text("role"))
             trusted.add(
-                app, role, anchor.text("source"), kind(of: anchor), anchor.text("revoked"), anchor.text("keyid"))
+                app, role, anchor.text("source"), kind(of: anchor), expiry(of: anchor), anchor.text("revoked"),
+                anchor.text("keyid"))
             if anchor.body["conflict"] == true {
                 trusted.advise(
                     "\(app) has registered with another anchor, by which it refuses what this one vouches for: "
@@ -117,6 +119,10 @@ enum TrustReport {
             if more > 0, !keys.isEmpty { revoked.advise("\(more) more of \(app) (\(role)) are not shown") }
         }
         return trusted.listing + revoked.lines
+    }
+
+    private static func expiry(of anchor: Fact) -> String {
+        anchor.date("expires") + (anchor.body["expired"] == true ? ", expired" : "")
     }
 
     private static func kind(of anchor: Fact) -> String {

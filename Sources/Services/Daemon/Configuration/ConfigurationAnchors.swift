@@ -58,6 +58,9 @@ extension KnownAnchor {
     /// The identifiers of the configuration keys in force, in their order as texts; none for an anchor that is refused.
     var identifiers: [KeyIdentifier] { anchor.trusted?.current.configuration.keyIdentifiers.sorted() ?? [] }
 
+    /// Seconds since 1970 from which on nothing new is accepted under the key set in force; nil for never.
+    var expires: UInt64? { anchor.trusted?.current.expires }
+
     /// How many keys never count again; nil for an anchor that is refused.
     var revoked: Int? { anchor.trusted?.revoked.count }
 
@@ -69,6 +72,7 @@ extension KnownAnchor {
         // A bare key names no app. By its version it would be a first key set.
         body["kind"] = anchor.trusted.map { .string($0.subject == nil ? "bare-key" : "key-set") }
         body["version"] = version.map { PropertyListValue($0) }
+        body["expires"] = expires.map { .integer(WallTime(seconds: $0).milliseconds) }
         body["revoked"] = revoked.map { .integer(Int64($0)) }
         if let revoked = anchor.trusted?.revoked, !revoked.isEmpty {
             let shown = revoked.smallest(ConfigurationLimits.revokedShown)
@@ -141,7 +145,7 @@ package struct ConfigurationAnchors: Sendable, Equatable {
 
     /// Trusts no key for the app any longer; returns the one that was trusted.
     mutating func remove(_ key: KeySubject) -> KnownAnchor? {
-        refused[key] = nil
+        (refused[key], registered[key]) = (nil, nil)
         return known.removeValue(forKey: key)
     }
 

@@ -563,19 +563,8 @@ final class ConfigurationService {
     /// The rows of a far secondary that is gone end (CTL-68).
     func forget(_ device: UniqueIdentifier) async throws(StoreError) { try await carrier.forget(device) }
 
-    /// The trusted keys, for `trust-list`.
-    var anchors: [PropertyListDictionary] {
-        receiver.state.anchors.all.map { anchor in
-            var summary = anchor.summary
-            if receiver.state.anchors.isConflicting(anchor.key) { summary["conflict"] = true }
-            return summary
-        }
-    }
-
-    /// Whether an app of this device has another anchor than the one that is trusted for it.
-    func hasConflictingAnchor(_ app: ApplicationIdentifier) -> Bool {
-        receiver.state.anchors.isConflicting(context.subject(of: app))
-    }
+    /// The trusted keys, and the key statements at the secondaries.
+    var keyStatus: KeyStatus { KeyStatus(chains.state, receiver.state.anchors, context) }
 
     /// The apps for which there is any configuration state.
     var configuredApplications: Set<ApplicationIdentifier> {

@@ -32,6 +32,9 @@ final class KeyChainForwarder {
         committed = CommittedState(state, in: store)
     }
 
+    /// The state in force.
+    var state: KeyChainDeliveries { committed.state }
+
     /// The pairings of which anything is known.
     var pairings: Set<UniqueIdentifier> { committed.state.pairings }
 

@@ -60,7 +60,7 @@ struct TrustListCommand<Device: ConfiguredDevice>: ControlCommand {
     init(_ request: ControlRequest) {}
 
     func run(on device: Device) -> PropertyListDictionary {
-        ["anchors": .array(device.configuration.anchors.map { .dictionary($0) })]
+        ["anchors": .array(device.configuration.keyStatus.trusted.map { .dictionary($0) })]
     }
 }
 

@@ -42,6 +42,9 @@ struct StatusCommand: ControlCommand {
         let (rows, more) = await desired.rows(of: desired.keys(of: nil))
         status["desired"] = .array(rows.map { .dictionary($0) })
         if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
+        let keys = await node.configuration.keyStatus.rows()
+        status["keys"] = .array(keys.rows.map { .dictionary($0) })
+        if keys.more > 0 { status["keysMore"] = .integer(Int64(keys.more)) }
         status["far"] = .array(node.configuration.farSecondaries.all.map { .dictionary($0) })
         status["contexts"] = .array(node.contexts)
         status["counterparts"] = .array(node.counterpartIdentities)
@@ -194,7 +197,7 @@ extension ApplicationRecord {
         body["connected"] = .boolean(node.local.connected(app) != nil)
         body["identifier"] = identifier.map { .string($0.description) }
         body["anchor"] = node.configuration.anchor(of: app)?.identifiers.first.map { .data($0.bytes) }
-        if node.configuration.hasConflictingAnchor(app) { body["conflict"] = true }
+        if node.configuration.keyStatus.hasConflict(app) { body["conflict"] = true }
         if node.configuration.waives(app) { body["waives"] = true }
         return body
     }

@@ -1,0 +1,86 @@
+// Keys for people and programs: the trusted ones of this device (`trust-list`, CTL-27), and the key sets and
+// revocations at its secondaries, with what each has accepted, lacks and refuses (CTL-74).
+
+import TandemBase
+import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
+
+/// The keys of a device at one moment; confined to its loop.
+struct KeyStatus {
+    private let chains: KeyChainDeliveries
+    private let anchors: ConfigurationAnchors
+    private let context: ConfigurationContext
+
+    init(_ chains: KeyChainDeliveries, _ anchors: ConfigurationAnchors, _ context: ConfigurationContext) {
+        (self.chains, self.anchors, self.context) = (chains, anchors, context)
+    }
+
+    // MARK: this device
+
+    /// The trusted keys, for `trust-list`.
+    var trusted: [PropertyListDictionary] {
+        anchors.all.map { anchor in
+            var summary = anchor.summary
+            if isExpired(anchor) { summary["expired"] = true }
+            if anchors.isConflicting(anchor.key) { summary["conflict"] = true }
+            return summary
+        }
+    }
+
+    /// Whether an app of this device has another anchor than the one that is trusted for it.
+    func hasConflict(_ app: ApplicationIdentifier) -> Bool { anchors.isConflicting(context.subject(of: app)) }
+
+    private func isExpired(_ anchor: KnownAnchor) -> Bool {
+        anchor.expires.map { $0 <= context.scheduler.wallNow.seconds } ?? false
+    }
+
+    // MARK: secondaries
+
+    /// One row for each secondary and app with key sets or revocations, those that lack one first, and the number of
+    /// rows that are left out.
+    func rows(of app: ApplicationIdentifier? = nil) async -> (rows: [PropertyListDictionary], more: Int) {
+        var (lacking, others, count) = ([PropertyListDictionary](), [PropertyListDictionary](), 0)
+        var pace = AnswerPace(on: context.scheduler)
+        for anchor in brought where app.map({ $0 == anchor.key.application }) ?? true {
+            for peer in context.receivers(of: anchor.key.application) {
+                await pace.step()
+                guard let standing = standing(of: peer, along: anchor) else { continue }
+                count += 1
+                if standing.waiting > 0 {
+                    if lacking.count < DesiredStatus.rowLimit { lacking.append(row(peer, anchor, standing)) }
+                } else if others.count < DesiredStatus.rowLimit {
+                    others.append(row(peer, anchor, standing))
+                }
+            }
+        }
+        let rows = Array((lacking + others).prefix(DesiredStatus.rowLimit))
+        return (rows, count - rows.count)
+    }
+
+    /// The anchors that statements for secondaries have followed.
+    private var brought: [KnownAnchor] { anchors.all.filter { $0.key.role == .secondary && !$0.steps.isEmpty } }
+
+    /// Nil for a secondary that only carries: it may never trust a key for the app.
+    private func standing(of peer: ConfigurationPeer, along anchor: KnownAnchor) -> KeyChainDeliveries.Standing? {
+        let app = anchor.key.application
+        guard !context.onlyCarries(app, peer) else { return nil }
+        return chains.standing(
+            of: KeyChainDeliveries.Key(pairing: peer.pairing, subject: anchor.key), along: anchor.steps, in: peer.epoch,
+            under: context.trust(of: app, at: peer))
+    }
+
+    private func row(
+        _ peer: ConfigurationPeer, _ anchor: KnownAnchor, _ standing: KeyChainDeliveries.Standing
+    ) -> PropertyListDictionary {
+        var body = anchor.key.fields
+        body["name"] = .string(peer.name)
+        body["via"] = peer.via.map { .string($0) }
+        body["pairing"] = .data(peer.pairing.bytes)
+        body["version"] = standing.last.map { PropertyListValue($0.keySetVersion) }
+        body["waiting"] = .integer(Int64(standing.waiting))
+        body["verdict"] = standing.refusal.map { .string($0.verdict.name) }
+        body["text"] = standing.refusal?.text.map { .string($0) }
+        return body
+    }
+}
