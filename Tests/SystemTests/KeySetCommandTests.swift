@@ -99,6 +99,20 @@ import Testing
         }
     }
 
+    @Test("CFG-86, CTL-67: a rotation that drops an expiry is warned of, and an expired set is marked")
+    func anExpiryIsShown() async throws {
+        try await keys("r1", "c1", "rev")
+        let roles = "--root r1.pub --config c1.pub --revoker rev.pub --key r1"
+        try await done("keyset init \(Self.subject) \(roles) --expires 1s --out s1")
+        #expect(try await eventually { try await done("keyset show s1").contains(", expired\n") })
+        #expect(try await done("keyset show s1 --json").contains("\"expired\":true"))
+        let dropped = try await run("keyset rotate --from s1 --key r1 --out s2")
+        #expect(dropped.status == 0 && dropped.errors.contains("and this one never"), "\(dropped)")
+        let kept = try await run("keyset rotate --from s1 --key r1 --expires 30d --out s2b")
+        #expect(kept.status == 0 && kept.errors.isEmpty, "\(kept)")
+        #expect(try await !done("keyset show s1 s2b").contains("expired"))
+    }
+
     @Test func thoseWithOneKeyEachSignOneAfterTheOther() async throws {
         try await keys("r1", "r2", "c1", "rev")
         let made = "keyset init \(Self.subject) \(Self.roles) --key r1"

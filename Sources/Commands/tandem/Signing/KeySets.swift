@@ -7,6 +7,7 @@ import TandemControl
 import TandemCrypto
 import TandemOperations
 import TandemPropertyList
+import TandemReactor
 import TandemSignedConfiguration
 
 extension Option {
@@ -73,6 +74,11 @@ extension Subcommand {
         let request = KeySetRequest(arguments: arguments)
         let history = try KeySetChain.read(arguments.all("from"))
         let document = try request.next(after: history, now: SigningClock.read(console))
+        if let expires = history.current.expires, document.expires == nil {
+            console.warn(
+                "warning: key set \(history.current.version) expires at \(WallTime(seconds: expires)), and this one never; "
+                    + "--expires gives it a time")
+        }
         let bytes = try request.signed(document, after: history) { bytes, isComplete throws(VerificationFailure) in
             var next = history
             _ = try next.take(bytes, isComplete: isComplete)
@@ -476,13 +482,18 @@ private struct KeySetDescription {
 
     init(_ history: KeySetHistory) { self.history = history }
 
+    /// By this machine's clock.
+    private var isExpired: Bool { history.current.expires.map { $0 <= Linux.wallTime.seconds } ?? false }
+
     var lines: [String] {
         let current = history.current
         var lines = ["version  \(current.version)"]
         if let subject = history.subject {
             lines.append("app      \(subject.application), the \(subject.role.rawValue)'s")
         }
-        if let expires = current.expires { lines.append("expires  \(WallTime(seconds: expires))") }
+        if let expires = current.expires {
+            lines.append("expires  \(WallTime(seconds: expires))\(isExpired ? ", expired" : "")")
+        }
         for (name, word, meaning) in RoleOptions.names {
             guard let role = current.role(name) else { continue }
             lines.append("\(word) (\(meaning)), \(role.threshold) of \(role.keyIdentifiers.count):")
@@ -516,6 +527,7 @@ private struct KeySetDescription {
         fields["app"] = history.subject.map { .string($0.application.description) }
         fields["role"] = history.subject.map { .string($0.role.rawValue) }
         fields["expires"] = current.expires.map { PropertyListValue($0) }
+        fields["expired"] = isExpired ? true : nil
         return .dictionary(fields)
     }
 
