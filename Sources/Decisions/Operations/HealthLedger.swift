@@ -20,6 +20,10 @@ package struct HealthProblem: Hashable, Sendable {
         case noSpace = "no-space"
         /// An app does not load the configuration that is applied.
         case notLoaded = "not-loaded"
+        /// A secondary has refused a key set or a revocation.
+        case refusedKeys = "refused-keys"
+        /// The key set in force for an app has expired.
+        case expiredKeys = "expired-keys"
         /// Items failed too often and wait for an operator.
         case deadLetters = "dead-letters"
         /// The clock of a paired device differs; without a pairing, this device's own clock is not set (CFG-33).
@@ -33,7 +37,9 @@ package struct HealthProblem: Hashable, Sendable {
         fileprivate var mustLast: Bool {
             switch self {
             case .unlinked, .store: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .deadLetters, .clock, .draining: false
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .deadLetters, .clock,
+                .draining:
+                false
             }
         }
 
@@ -41,7 +47,9 @@ package struct HealthProblem: Hashable, Sendable {
         package var hasTimeInText: Bool {
             switch self {
             case .unlinked, .clock: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .deadLetters, .store, .draining: false
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .deadLetters, .store,
+                .draining:
+                false
             }
         }
     }

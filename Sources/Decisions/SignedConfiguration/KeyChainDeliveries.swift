@@ -158,6 +158,9 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
     package subscript(key: Key) -> Progress? { progress[key] }
 
+    /// The chains whose last report did not accept a step.
+    package var refused: [Key] { progress.filter(\.value.isRefused).map(\.key) }
+
     /// The pairings of which anything is known.
     package var pairings: Set<UniqueIdentifier> { Set(progress.keys.map(\.pairing)).union(counters.keys) }
 

@@ -364,7 +364,11 @@ import Testing
         #expect(try nodes.writtenChain().count == 2)
     }
 
-    @Test("CTL-74: the primary shows the key set that a secondary has reported, and the one that it refuses")
+    private func problems() -> [PropertyListValue] {
+        nodes.ask(nodes.primary, "health").body.rows("problems").compactMap { $0["name"] }
+    }
+
+    @Test("CTL-12, CTL-74: the primary shows the key set that a secondary has reported, and the one that it refuses")
     func theKeysOfASecondary() throws {
         try trust(at: nodes.primary)
         try startApp().disconnect()
@@ -373,14 +377,15 @@ import Testing
         #expect(verdicts(try set(2, successor)) == ["applied", "applied"])
         let good = try #require(try row())
         #expect(good["name"] == "the secondary" && good["version"] == 2 && good["waiting"] == 0)
-        #expect(good["verdict"] == nil)
+        #expect(good["verdict"] == nil && !problems().contains("refused-keys"))
         #expect(nodes.verdict(try set(3, nodes.signer), at: nodes.secondary) == "applied", "a fork by hand")
         #expect(verdicts(try set(3, successor)) == ["applied", "equivocation"])
         let refused = try #require(try row())
         #expect(refused["version"] == 2 && refused["waiting"] == 1 && refused["verdict"] == "equivocation")
+        #expect(problems().contains("refused-keys"))
     }
 
-    @Test("CTL-27: the list of trusted keys says when the key set in force expires, and that it has")
+    @Test("CTL-12, CTL-27: the list of trusted keys says when the key set in force expires, and that it has")
     func expiry() throws {
         let end = nodes.clock.wallNow.seconds + 60
         let first = try holders.set(1, [nodes.signer], expires: end)
@@ -389,6 +394,7 @@ import Testing
         #expect(anchor["expires"] == .integer(WallTime(seconds: end).milliseconds) && anchor["expired"] == nil)
         nodes.clock.setWallClock(WallTime(seconds: end))
         #expect(nodes.trusted(by: nodes.primary)?["expired"] == true)
+        #expect(problems().contains("expired-keys"))
     }
 
     @Test("CFG-93, LIM-112: the steps of a burst go to the app's directory together")

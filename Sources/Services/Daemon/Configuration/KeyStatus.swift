@@ -31,6 +31,9 @@ struct KeyStatus {
     /// Whether an app of this device has another anchor than the one that is trusted for it.
     func hasConflict(_ app: ApplicationIdentifier) -> Bool { anchors.isConflicting(context.subject(of: app)) }
 
+    /// The apps whose key set in force has expired.
+    var expired: [String] { anchors.all.filter(isExpired).map { "\($0.key.application) (\($0.key.role.rawValue))" } }
+
     private func isExpired(_ anchor: KnownAnchor) -> Bool {
         anchor.expires.map { $0 <= context.scheduler.wallNow.seconds } ?? false
     }
@@ -56,6 +59,17 @@ struct KeyStatus {
         }
         let rows = Array((lacking + others).prefix(DesiredStatus.rowLimit))
         return (rows, count - rows.count)
+    }
+
+    /// The secondaries that refuse what they lack, each with the name of the refusal. Without a row for each secondary
+    /// and app: `health` is asked often.
+    var refusals: [String] {
+        chains.refused.compactMap { key in
+            guard let anchor = anchors[key.subject], let peer = context.peer(key.pairing),
+                let verdict = standing(of: peer, along: anchor)?.refusal?.verdict, verdict.isRefusal
+            else { return nil }
+            return "\(peer.name)\(peer.via.map { " (via \($0))" } ?? ""): \(key.subject.application) [\(verdict.name)]"
+        }.sorted()
     }
 
     /// The anchors that statements for secondaries have followed.

@@ -86,6 +86,9 @@ final class HealthService {
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
         if !configuration.notLoaded.isEmpty { problems.insert(HealthProblem(.notLoaded)) }
+        let keys = configuration.keyStatus
+        if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
+        if !keys.expired.isEmpty { problems.insert(HealthProblem(.expiredKeys)) }
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
@@ -127,6 +130,14 @@ final class HealthService {
         return "the last change could not be stored: \(failure)"
     }
 
+    /// Names that one text lists.
+    private static let listedNames = 8
+
+    private static func listed(_ names: [String]) -> String {
+        let more = names.count > listedNames ? " and \(names.count - listedNames) more" : ""
+        return names.prefix(listedNames).joined(separator: ", ") + more
+    }
+
     private func sharedKeyText(_ record: PairingRecord?, _ name: String) -> String {
         let isOwn = record.flatMap { links.sharedKey(in: $0.pairing) } == .own
         let device = isOwn ? "this device" : name
@@ -160,6 +171,12 @@ final class HealthService {
         case .notLoaded:
             let apps = configuration.notLoaded.map { "\($0.app) [\($0.fault)]" }.joined(separator: ", ")
             return "apps do not load the configuration that is applied: \(apps); 'tandem status' says why"
+        case .refusedKeys:
+            return "secondaries refuse key sets or revocations: \(Self.listed(configuration.keyStatus.refusals)); "
+                + "'tandem status' says why"
+        case .expiredKeys:
+            return "the key set in force has expired, and nothing new is accepted: "
+                + "\(Self.listed(configuration.keyStatus.expired)); apply the next one ('tandem keyset rotate')"
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock where problem.pairing == nil:
             let apps = configuration.waitingForClock.map { "\($0.app) until \($0.floor)" }.joined(separator: ", ")
