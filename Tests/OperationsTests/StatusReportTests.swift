@@ -30,6 +30,25 @@ import Testing
         #expect(!StatusReport(Fact([:])).lines.contains("join links"))
     }
 
+    @Test("CTL-23, CTL-72: secondaries with one name are told apart by their pairings, and other bytes by their digest")
+    func equalNames() throws {
+        func row(_ name: String, _ pairing: String, isLinked: Bool) -> PropertyListValue {
+            [
+                "name": .string(name), "pairing": .string(pairing), "linked": .boolean(isLinked), "app": "a",
+                "reported": 2, "history": [["version": 2, "reported": 1_790_000_000_000]],
+            ]
+        }
+        let rows: PropertyListValue = [
+            row("s1", "p-1", isLinked: false), row("s2", "p-2", isLinked: true), row("s2", "p-3", isLinked: false),
+        ]
+        let facts = Fact(["secondaries": rows, "history": [["version": 2]]])
+        let table = DesiredReport.secondaries(facts.list("secondaries"), title: "secondaries")
+        #expect(table.rows.map(\.[0]) == ["s1", "s2 (p-2)", "s2 (p-3, no link)"])
+        #expect(DesiredReport.lines(of: facts).last?.contains("s2 (p-3, no link) 2026-") == true)
+        let other = Fact(["name": "s1", "reported": 2, "reportedDigest": .data([0xAB, 0xCD])])
+        #expect(DesiredReport.secondaries([other], title: "x").rows.first?.contains("2 (abcd)") == true)
+    }
+
     @Test("CTL-74: the table of the secondaries' keys has what each lacks and refuses")
     func keys() throws {
         let rows: PropertyListValue = [

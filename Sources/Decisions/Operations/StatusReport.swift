@@ -221,6 +221,23 @@ package struct JoinLinkReport: Sendable {
     }
 }
 
+/// Names of the secondaries in a table: those that share one, as a device that has lost its state and its successor
+/// do, are told apart by their pairings.
+private struct SecondaryNames {
+    /// The pairings that have each name.
+    private var pairings: [String: Set<String>] = [:]
+
+    init(_ rows: [Fact]) {
+        for row in rows { pairings[row.deviceName, default: []].insert(row.text("pairing")) }
+    }
+
+    func label(of row: Fact) -> String {
+        guard pairings[row.deviceName].map({ $0.count > 1 }) == true else { return row.deviceName }
+        let link = row.body["linked"] == false ? ", no link" : ""
+        return "\(row.deviceName) (\(row.text("pairing"))\(link))"
+    }
+}
+
 /// The desired state as text for people.
 package enum DesiredReport {
     /// The configurations that are desired, with the numbers of secondaries (CTL-24).
@@ -239,8 +256,12 @@ package enum DesiredReport {
 
     /// The secondaries with what is desired of them, for `status` too.
     package static func secondaries(_ rows: [Fact], title: String) -> Table {
+        let names = SecondaryNames(rows)
+        let reported = Table.Column("reported") { row in
+            row.text("reported") + (row.body["reportedDigest"] == nil ? "" : " (\(row.digest("reportedDigest")))")
+        }
         let columns: [Table.Column] = [
-            .init("name", cell: \.deviceName), "app", .text("desired", of: "version"), "reported",
+            .init("name", cell: names.label(of:)), "app", .text("desired", of: "version"), reported,
             .init("verdict", cell: state), .init("stale since") { hasNoApp($0) ? "" : $0.date("stale") },
             .init("drift") { $0.body["drift"]?.booleanValue == true ? "yes" : "" }, "rollout", "target",
             .text("reason", of: "text"),
@@ -252,8 +273,10 @@ package enum DesiredReport {
 
     /// The secondaries with the key set that each has reported, and what it lacks (CTL-74), for `status` too.
     package static func keys(_ rows: [Fact]) -> Table {
+        let names = SecondaryNames(rows)
         let columns: [Table.Column] = [
-            .init("name", cell: \.deviceName), "app", .text("key set", of: "version"), .text("lacks", of: "waiting"),
+            .init("name", cell: names.label(of:)), "app", .text("key set", of: "version"),
+            .text("lacks", of: "waiting"),
             "verdict", .text("reason", of: "text"),
         ]
         return Table("keys of secondaries", columns, of: rows)
@@ -290,11 +313,13 @@ package enum DesiredReport {
     /// version, so the digest decides; a row of an earlier release has none.
     private static func applications(of row: Fact, _ facts: Fact) -> String {
         let digest = row.body["digest"]
-        return (facts.list("secondaries") + facts.list("others")).flatMap { secondary in
+        let secondaries = facts.list("secondaries") + facts.list("others")
+        let names = SecondaryNames(secondaries)
+        return secondaries.flatMap { secondary in
             secondary.list("history").filter { line in
                 line.text("version") == row.text("version") && (line.body["digest"] ?? digest) == digest
             }.map { line in
-                "\(secondary.deviceName) \(line.date("reported"))"
+                "\(names.label(of: secondary)) \(line.date("reported"))"
             }
         }.joined(separator: ", ")
     }

@@ -90,6 +90,8 @@ package struct SecondaryStanding: Sendable, Equatable {
     package let desired: DesiredConfiguration
     /// The version that the last report says is active; nil for none, or without a report.
     package let reported: UInt64?
+    /// The digest that the last report says is active, where it has the desired version with other bytes.
+    package let reportedOther: [UInt8]?
     package let verdict: String?
     package let text: String?
     package let ending: ForwardedConfiguration.Ending?
@@ -110,6 +112,7 @@ package struct SecondaryStanding: Sendable, Equatable {
         let delivery = state?.delivery(of: desired.digest)
         let isApplied = desired.isBrought(by: state?.good?.digest)
         reported = state?.good?.version
+        reportedOther = isApplied || reported != desired.version ? nil : state?.good?.digest
         verdict =
             isApplied
             ? Verdict.applied.name

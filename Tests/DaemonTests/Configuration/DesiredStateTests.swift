@@ -76,6 +76,24 @@ import Testing
         #expect(tables[1].rows.map { $0["secondaries"] } == [.integer(Int64(count))])
     }
 
+    @Test("CTL-23: of a secondary that has the desired version with other bytes their digest is known")
+    func otherBytes() throws {
+        let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
+        let desired = try DesiredConfiguration(envelope: try nodes.envelope(1), accepted: nodes.clock.wallNow)
+        let addressee = ConfigurationAddressee(pairing: .random(), device: .random(), target: { _ in target })
+        var state = DesiredConfigurations()
+        state.restore(desired)
+        let other = [UInt8](repeating: 7, count: 32)
+        for digest in [other, desired.digest] {
+            let reported = try SecondaryState([
+                "v": 1, "history": [], "refusals": [], "goodVersion": 1, "goodDigest": .data(digest),
+            ])
+            state.restore(reported, of: desired.key, at: addressee.pairing)
+            let shown = state.standing(of: addressee, for: desired.key)?.reportedOther
+            #expect(shown == (digest == other ? other : nil))
+        }
+    }
+
     @Test("CTL-24: where nothing is desired, withdrawing finds nothing, and showing asks which of the former targets")
     func formerTargets() throws {
         let accepted = try AcceptedConfiguration([

@@ -552,6 +552,7 @@ final class ConfigurationService {
             secondaries: context.receivers.map { peer in
                 DesiredStatus.Secondary(
                     name: peer.name, via: peer.via, addressee: forwarder.addressee(peer),
+                    isLinked: peer.carrier == nil ? forwarder.isLinked(peer) : nil,
                     // Of one behind a carrier this device sees the way to the carrier only.
                     hasTaken: { [forwarder] in peer.carrier == nil && forwarder.isTaken($0) })
             }, now: scheduler.wallNow, scheduler: scheduler)

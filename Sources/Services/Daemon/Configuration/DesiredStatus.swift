@@ -13,6 +13,8 @@ struct DesiredStatus {
         /// The name of the secondary that carries for it; nil for one of this device's own.
         let via: String?
         let addressee: ConfigurationAddressee
+        /// Whether it has a link; nil for one behind a carrier.
+        var isLinked: Bool?
         /// Whether it has taken a delivery that it has not reported on.
         var hasTaken: (ForwardedConfiguration) -> Bool = { _ in false }
     }
@@ -67,7 +69,9 @@ struct DesiredStatus {
         body["version"] = PropertyListValue(standing.desired.version)
         body["digest"] = .data(standing.desired.digest)
         body["drift"] = .boolean(standing.isDrift)
+        body["linked"] = secondary.isLinked.map { .boolean($0) }
         body["reported"] = standing.reported.map { PropertyListValue($0) }
+        body["reportedDigest"] = standing.reportedOther.map { .data($0) }
         body["verdict"] = standing.verdict.map { .string($0) }
         body["text"] = standing.text.map { .string($0) }
         body["ending"] = standing.ending.map { .string($0.rawValue) }
@@ -190,6 +194,7 @@ struct DesiredStatus {
                 "name": .string(secondary.name), "pairing": pairing, "history": .array(history),
             ]
             row["via"] = secondary.via.map { .string($0) }
+            row["linked"] = secondary.isLinked.map { .boolean($0) }
             return .dictionary(row)
         }.prefix(limit).map { $0 }
     }
