@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("CTL-25: a device that the configuration names and that is not paired is said")
-    func absent() throws {
+    func absent() {
         let device = UniqueIdentifier.random()
         let line = ApplyReport.absent(in: ["absent": [.data(device.bytes)]])
         #expect(line?.hasSuffix("no secondaries of its target here: \(device)") == true)

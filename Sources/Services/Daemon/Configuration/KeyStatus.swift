@@ -64,7 +64,7 @@ struct KeyStatus {
     /// The secondaries that refuse what they lack, each with the name of the refusal. Without a row for each secondary
     /// and app: `health` is asked often.
     var refusals: [String] {
-        chains.refused.compactMap { key in
+        chains.refused.compactMap { key -> String? in
             guard let anchor = anchors[key.subject], let peer = context.peer(key.pairing),
                 let verdict = standing(of: peer, along: anchor)?.refusal?.verdict, verdict.isRefusal
             else { return nil }
