@@ -116,6 +116,22 @@ private final class BusyStore: PreferenceStore {
         #expect(app.$nameSetting.layer == .storedPreference && app.$enabledSetting.layer == .declaredDefault)
     }
 
+    @Test("SET-21: a relative directory stays the one of the start when the process changes its own")
+    func anotherDirectory() async throws {
+        await #expect(processExitsWith: .success) { [directory = place.path as String] in
+            for name in ["one", "two"] { mkdir(directory + "/" + name, 0o700) }
+            setenv("TANDEM_PREFERENCES", "kept", 1)
+            chdir(directory + "/one")
+            let app = Preferences()
+            chdir(directory + "/two")
+            app.nameSetting = "Anna"
+            Preferences().sliderSetting = 0.75
+            exit(0)
+        }
+        let app = Preferences(preferences: FilePreferences(place.path("one/kept/preferences.plist")))
+        #expect(app.nameSetting == "Anna" && app.sliderSetting == 0.75)
+    }
+
     @Test("SET-22: an assignment is written by itself, and an equal one is not")
     func byItself() async throws {
         let (writes, continuation) = AsyncStream.makeStream(of: Void.self)

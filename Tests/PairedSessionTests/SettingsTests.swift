@@ -1,6 +1,8 @@
 // How a host app finds its identifier and its daemon, and what is refused before anything is dialled.
 
 import PairedSession
+import TandemFiles
+import TandemReactor
 import TandemTransport
 import TandemWire
 import Testing
@@ -50,6 +52,24 @@ struct SettingsTests {
             try settings(.init(application: "a", socketPath: longest + "p"))
         }
         #expect(error?.name == "socket" && error?.reason.contains("108") == true)
+    }
+
+    @Test("SES-26: a relative socket path becomes absolute as the session is made, as the daemon's name too")
+    func relativePath() throws {
+        let directory = try #require(Linux.workingDirectory)
+        let expected = AbsolutePath.joined("h", to: directory)
+        let given = try settings(.init(application: "a", socketPath: "./h"))
+        #expect(given.addresses == [.unix(path: expected)] && given.daemon == "unix:\(expected)")
+        let variable = try settings(.init(application: "a"), ["TANDEM_SOCKET": "h"])
+        #expect(variable.addresses == given.addresses)
+    }
+
+    @Test("FIL-16: a file is named by its absolute path from the call on")
+    func relativeFile() throws {
+        let directory = try #require(Linux.workingDirectory)
+        let session = try PairedSession(PairedSessionOptions(application: "a", socketPath: "/tmp/none.sock"))
+        #expect(session.beginFileTransfer("same").path == AbsolutePath.joined("same", to: directory))
+        session.end {}
     }
 
     @Test("A custom identifier that is too long is refused")

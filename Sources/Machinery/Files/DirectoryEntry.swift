@@ -16,7 +16,9 @@ struct DirectoryEntry {
     private let holder: OwnedDirectory?
 
     /// An entry named by a path of its own.
-    init(path: String) {
+    /// - Throws: ``FileError/nulInPath(_:)``: the kernel would take the part before the NUL, which is another file.
+    init(path: String) throws(FileError) {
+        guard !path.utf8.contains(0) else { throw .nulInPath(path) }
         directory = AT_FDCWD
         name = path
         self.path = path
@@ -79,7 +81,8 @@ struct DirectoryEntry {
             }
         }
         try check(result, "realpath")
-        return target.map { DirectoryEntry(path: String(cString: $0)) } ?? self
+        guard let found = target else { return self }
+        return try DirectoryEntry(path: String(cString: found))
     }
 
     /// Removes the file; false if there was none.

@@ -25,7 +25,7 @@ package final class DirectoryWatch: ReadinessTarget {
     /// Watches until `cancel`, and the loop keeps the watch alive; changes before it are not reported.
     /// - Parameter path: of a directory that exists. A symbolic link is not followed.
     package init(path: String, loop: EventLoop, handler: @escaping (Event) -> Void) throws(FileError) {
-        let entry = DirectoryEntry(path: path)
+        let entry = try DirectoryEntry(path: path)
         let flags = CInt(IN_NONBLOCK) | CInt(IN_CLOEXEC)
         descriptor = OwnedDescriptor(
             takingOwnership: try entry.check(SystemCall.once { inotify_init1(flags) }, "inotify_init1"))

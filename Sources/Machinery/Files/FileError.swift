@@ -23,6 +23,8 @@ package enum FileError: Error, Sendable, Equatable {
     case changedMeanwhile(path: String)
     /// A name that could leave its directory or hide in it.
     case unsafeName(String)
+    /// A path that would be cut at its NUL.
+    case nulInPath(String)
     case full(path: String)
     case system(path: String, SystemError)
 
@@ -52,6 +54,7 @@ extension FileError: CustomStringConvertible {
             "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"); stop it first or name another"
         case .changedMeanwhile(let path): "\(path) was changed by another writer meanwhile; try again"
         case .unsafeName(let name): "'\(name.prefix(64))' is not a file name of A-Z a-z 0-9 . _ - without a leading dot"
+        case .nulInPath(let path): "\(OutsideText.quoted(path)) contains a NUL, which no path may; name another"
         case .full(let path): "no space left for \(path); free some space and try again"
         case .system(let path, let error): "\(path): \(error)"
         }

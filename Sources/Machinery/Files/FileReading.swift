@@ -21,7 +21,7 @@ package enum FileReading {
     package static func read(
         path: String, limit: Int, trust: FileTrust = .any, followsLinks: Bool = false
     ) throws(FileError) -> [UInt8] {
-        let entry = DirectoryEntry(path: path)
+        let entry = try DirectoryEntry(path: path)
         return try read(followsLinks ? try entry.resolved() : entry, limit: limit, trust: trust)
     }
 

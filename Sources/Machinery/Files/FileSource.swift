@@ -13,7 +13,7 @@ package struct FileSource: Sendable {
     /// The regular file at the path.
     /// - Parameter followsLinks: a symbolic link there is no fault: the file is what it leads to.
     package init(path: String, followsLinks: Bool = false) throws(FileError) {
-        let named = DirectoryEntry(path: path)
+        let named = try DirectoryEntry(path: path)
         entry = followsLinks ? try named.resolved() : named
         let parts = try FileParts(entry)
         (status, size) = (parts.status, parts.size)

@@ -136,7 +136,7 @@ package final class FileSpool: Sendable {
 package enum FileMove {
     /// - Throws: ``FileError`` also where something stands already.
     package static func move(from path: String, to other: String) throws(FileError) {
-        let (source, target) = (DirectoryEntry(path: path), DirectoryEntry(path: other))
+        let (source, target) = (try DirectoryEntry(path: path), try DirectoryEntry(path: other))
         let result = source.move(to: target)
         guard result == -EXDEV else {
             let isSourceMissing = result == -ENOENT ? try source.status() == nil : false
@@ -172,7 +172,7 @@ package enum FileMove {
         // By bytes: Swift joins a slash and a combining mark behind it into one Character.
         let parent = entry.path.utf8.lastIndex(of: UInt8(ascii: "/")).map { entry.path.utf8[...$0] }
         // The dot makes the kernel follow a parent that is a symbolic link.
-        let directory = DirectoryEntry(path: String(decoding: parent ?? "".utf8[...], as: UTF8.self) + ".")
+        let directory = try DirectoryEntry(path: String(decoding: parent ?? "".utf8[...], as: UTF8.self) + ".")
         do throws(FileError) {
             let descriptor = try directory.openDirectory()
             try directory.synchronise(descriptor.raw)

@@ -16,14 +16,14 @@ package final class OwnedDirectory: Sendable {
     ///   - mode: of a directory made now; one that exists keeps its own.
     ///   - owner: the user who must own it, and gets it when it is made; nil means the caller.
     package convenience init(path: String, mode: UInt32 = 0o700, owner: UInt32? = nil) throws(FileError) {
-        let trimmed = Self.trimmed(path)
-        try Self.makeParents(of: trimmed)
-        try self.init(DirectoryEntry(path: trimmed), mode: mode, owner: owner, makes: true)
+        let entry = try DirectoryEntry(path: Self.trimmed(path))
+        try Self.makeParents(of: entry.path)
+        try self.init(entry, mode: mode, owner: owner, makes: true)
     }
 
     /// Opens the directory at `path`, which must exist.
     package convenience init(existing path: String, owner: UInt32? = nil) throws(FileError) {
-        try self.init(DirectoryEntry(path: Self.trimmed(path)), mode: 0, owner: owner, makes: false)
+        try self.init(try DirectoryEntry(path: Self.trimmed(path)), mode: 0, owner: owner, makes: false)
     }
 
     private init(_ entry: DirectoryEntry, mode: UInt32, owner: UInt32?, makes: Bool) throws(FileError) {
@@ -63,9 +63,8 @@ package final class OwnedDirectory: Sendable {
 
     /// Makes the directory and its parents if they are missing; one that exists stays as it is.
     package static func makeMissing(_ path: String, mode: UInt32) throws(FileError) {
-        let trimmed = trimmed(path)
-        try makeParents(of: trimmed)
-        let entry = DirectoryEntry(path: trimmed)
+        let entry = try DirectoryEntry(path: trimmed(path))
+        try makeParents(of: entry.path)
         guard try entry.makeDirectory() else { return }
         // Not with the mode that the process's mask leaves.
         try entry.setMode(of: try entry.openDirectory(), mode)
@@ -120,7 +119,7 @@ package final class OwnedDirectory: Sendable {
     /// already is somebody's choice and stays.
     /// - Returns: whether the mode is another one now.
     package func letOthersPass() throws(FileError) -> Bool {
-        let entry = DirectoryEntry(path: path)
+        let entry = try DirectoryEntry(path: path)
         let mode = try entry.status(of: descriptor).mode
         guard mode & Self.passage == 0 else { return false }
         try entry.setMode(of: descriptor, mode | Self.passage)
@@ -327,7 +326,7 @@ final class DirectoryNames {
 
     /// - Parameter directory: an open one; it may be closed before this is.
     init(in directory: CInt, at path: String) throws(FileError) {
-        self.directory = DirectoryEntry(path: path)
+        self.directory = try DirectoryEntry(path: path)
         // A descriptor of its own: reading moves the position, which duplicates share.
         let own = try DirectoryEntry(directory: directory, name: ".", in: path).openDirectory()
         let raw = own.raw

@@ -380,6 +380,13 @@ extension Linux {
         return String(cString: path)
     }
 
+    /// The absolute path of the working directory; nil if it is removed, or may not be known.
+    package static var workingDirectory: String? {
+        guard let path = getcwd(nil, 0) else { return nil }
+        defer { free(path) }
+        return String(validatingCString: path)
+    }
+
     /// The value of an environment variable; nil if it is unset, empty or not UTF-8.
     package static func environment(_ name: String) -> String? {
         guard let value = getenv(name), value.pointee != 0 else { return nil }

@@ -289,7 +289,8 @@ extension Configuration {
         in directory: String, environment: String? = nil, watching: Bool = true
     ) -> ConfigurationFileLoad {
         defer { store.notices.deliver() }
-        let source = EnvironmentFile(directory: directory, environment: EnvironmentFile.environment(environment))
+        let source = EnvironmentFile(
+            directory: AbsolutePath.of(directory), environment: EnvironmentFile.environment(environment))
         let changed: @Sendable () -> Void = { [weak self] in self?.filesChanged() }
         return files.load(source, conversion: conversion, changed: watching ? changed : nil) {
             setProperties(withContentsOf: $0)
@@ -447,6 +448,7 @@ extension Configuration {
         application: ApplicationIdentifier, role: DeviceRole, directory: String?, time: ConfigurationTime
     ) -> ConfigurationLoad {
         defer { store.notices.deliver() }
+        let directory = directory.map(AbsolutePath.of)
         let home = SignedHome(application: application, role: role, directory: directory, time: time)
         // Signed values do not wait until edits, which are others' doing, have been judged.
         defer { edits.load(from: directory) }

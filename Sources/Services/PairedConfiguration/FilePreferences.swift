@@ -24,7 +24,7 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
 
     /// A file, which is made with its directories when there is something to store.
     /// - Parameter path: its last part is 1-180 of `A-Z a-z 0-9 . _ -` without a leading dot. The directory is the
-    ///   user's own, and no other user may write it.
+    ///   user's own, and no other user may write it. A relative path counts from the working directory at this moment.
     public convenience init(_ path: String) { self.init(path, .propertyList) }
 
     /// As ``init(_:)``, for a test of another wait.
@@ -45,8 +45,10 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     /// Whether there is a file at all.
     var isStored: Bool { memory == nil }
 
-    /// The directory and the name of a file at a path.
+    /// The directory and the name of a file at a path. The directory is absolute: a store is opened at every use, in
+    /// whichever directory the process is by then.
     package static func parts(of path: String) -> (directory: String, name: String) {
+        let path = AbsolutePath.of(path)
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
         return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
     }
@@ -307,7 +309,9 @@ package struct ApplicationPreferences {
         of identifier: String?, variable: (String) -> String? = Linux.environment,
         program: String? = CommandLine.arguments.first
     ) -> Storage {
-        if let choice = variable("TANDEM_PREFERENCES") { return choice == "memory" ? .memory : .directory(choice) }
+        if let choice = variable("TANDEM_PREFERENCES") {
+            return choice == "memory" ? .memory : .directory(AbsolutePath.ofVariable(choice))
+        }
         let file = program?.split(separator: "/").last.map(String.init)
         guard let name = (identifier ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
             return .none("the program's name is no application identifier; set CFBundleIdentifier in Info.plist")

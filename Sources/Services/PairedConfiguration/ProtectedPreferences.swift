@@ -57,6 +57,7 @@ public final class ProtectedPreferences: PreferenceStore, BoundedPreferenceStore
         _ path: String, accessibility: ProtectedAccessibility, keyring: String? = nil, machine: String,
         patience: Duration = FilePreferences.patience
     ) {
+        let path = AbsolutePath.of(path)
         let keys = ProtectionKeys(accessibility, path: path, keyring: keyring, machine: machine)
         self.init(FilePreferences(path, .sealed(keys), patience: patience), keys)
     }

@@ -20,6 +20,7 @@ struct SettingsBundleFiles {
     /// - Parameter path: the directory of the bundle. An `InAppSettings.bundle` beside a `Settings.bundle` hides its
     ///   files.
     init(_ path: String) {
+        let path = AbsolutePath.of(path)
         let trimmed = path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
         let name = trimmed.split(separator: "/").last.map(String.init) ?? ""
         let parent = trimmed.dropLast(name.count)

@@ -45,7 +45,8 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
 
     /// A file, which is made with its directories when there is something to store, for its owner alone.
     /// - Parameter path: its last part is 1-180 of `A-Z a-z 0-9 . _ -` without a leading dot, such as
-    ///   `preferences.sqlite`. The directory is the user's own, and no other user may write it.
+    ///   `preferences.sqlite`. The directory is the user's own, and no other user may write it. A relative path counts
+    ///   from the working directory at this moment.
     public convenience init(_ path: String) { self.init(path, patience: FilePreferences.patience) }
 
     /// As ``init(_:)``, for a test of another wait.

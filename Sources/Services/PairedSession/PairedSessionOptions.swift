@@ -2,6 +2,7 @@
 // and beside the simulator on a developer's machine.
 
 public import TandemBase
+import TandemFiles
 import TandemReactor
 import TandemSession
 package import TandemTransport
@@ -11,7 +12,9 @@ package import TandemWire
 public struct PairedSessionOptions: Sendable {
     /// The application identifier; nil: the environment's `TANDEM_APPLICATION`, else error 7008.
     public var application: String?
-    /// Path of the daemon's local socket, at most 107 bytes; nil: `TANDEM_SOCKET`, else the places of ``role``.
+    /// Path of the daemon's local socket, at most 107 bytes; nil: `TANDEM_SOCKET`, else the places of ``role``. A
+    /// relative path counts from the working directory at the moment at which the session is made; the limit is for its
+    /// absolute form.
     public var socketPath: String?
     /// The daemon to look for in the usual places where both run; nil: the first that answers, the primary's place
     /// first. Ignored with a ``socketPath`` or `TANDEM_SOCKET`: the side of the app is then that of the socket, which
@@ -124,11 +127,14 @@ package struct SessionSettings: Sendable {
         _ options: PairedSessionOptions, _ environment: (String) -> String?
     ) throws(SessionError) -> [SocketAddress] {
         do {
-            if let path = options.socketPath ?? environment("TANDEM_SOCKET") {
+            // Absolute: the session dials for as long as it lives, and the address is also the daemon's name.
+            let named = options.socketPath.map(AbsolutePath.of)
+            if let path = named ?? environment("TANDEM_SOCKET").map(AbsolutePath.ofVariable) {
                 return [try SocketAddress.unix(checking: path)]
             }
             let roles = options.role.map { [$0] } ?? DeviceRole.allCases
-            let folders = [environment("XDG_RUNTIME_DIR").map { "\($0)/tandem" }, "/run/tandem"].compactMap(\.self)
+            let runtime = environment("XDG_RUNTIME_DIR").map { AbsolutePath.ofVariable($0) + "/tandem" }
+            let folders = [runtime, "/run/tandem"].compactMap(\.self)
             var addresses: [SocketAddress] = []
             for folder in folders {
                 for role in roles {

@@ -37,4 +37,20 @@ import Testing
         #expect(try OwnedDirectory(existing: target.path).read("kept", limit: 10) == [1])
         #expect(access(source.path("received"), F_OK) == 0)
     }
+
+    @Test("FIL-16: a path with a NUL is refused, and not cut to the part before it")
+    func nul() throws {
+        source.write([1], to: "received")
+        let cut = source.path("kept\0.jpg")
+        #expect(throws: FileError.nulInPath(cut)) { try FileMove.move(from: source.path("received"), to: cut) }
+        #expect(source.names == ["received"])
+        let secret = source.path("received\0.jpg")
+        #expect(throws: FileError.nulInPath(secret)) { try FileSource(path: secret) }
+        #expect(throws: FileError.nulInPath(secret)) { try FileSource(path: secret, followsLinks: true) }
+        #expect(throws: FileError.nulInPath(secret)) { try FileReading.read(path: secret, limit: 10) }
+        let below = source.path("made/no\0w/file")
+        #expect(throws: FileError.nulInPath(below)) { try OwnedDirectory(path: below) }
+        #expect(source.names == ["received"])
+        #expect(!FileError.nulInPath(secret).description.utf8.contains(0))
+    }
 }

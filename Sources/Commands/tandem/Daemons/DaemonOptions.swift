@@ -5,6 +5,7 @@ import Glibc
 import TandemBase
 import TandemControl
 import TandemDaemon
+import TandemFiles
 import TandemTransport
 
 /// Turns a daemon's settings into a node's options.
@@ -70,10 +71,9 @@ struct DaemonOptions {
 
     /// Apps get paths in the state directory, and run elsewhere.
     static func absolute(_ path: String, _ option: String) throws(CommandFailure) -> String {
-        if path.hasPrefix("/") { return path }
-        guard let directory = getcwd(nil, 0) else { throw .usage("--\(option) must be an absolute path here") }
-        defer { free(directory) }
-        return String(cString: directory) + "/" + (path.hasPrefix("./") ? String(path.dropFirst(2)) : path)
+        let absolute = AbsolutePath.of(path)
+        guard absolute.hasPrefix("/") else { throw .usage("--\(option) must be an absolute path here") }
+        return absolute
     }
 
     private static func absoluteSocket(_ path: String, _ option: DaemonOption) throws(CommandFailure) -> String {

@@ -58,7 +58,7 @@ public final class FileTransfer: Sendable {
 
     /// The item's identifier, the same on both devices and in every log.
     public let id: UniqueIdentifier
-    /// The file as it was named; nothing is read from there after the acceptance.
+    /// The file as it was named, as an absolute path; nothing is read from there after the acceptance.
     public let path: String
     /// The file is the target of a symbolic link at the path.
     let followsLinks: Bool

@@ -3,13 +3,15 @@
 // counterpart, which moves it away within its handler.
 
 package import TandemBase
+import TandemFiles
 public import TandemPropertyList
 public import TandemWire
 
 extension PairedSession {
     /// Gives a file to the counterpart, now or when it can be reached. WCSession's call of that name (FIL-2 to FIL-16).
     /// - Parameters:
-    ///   - path: a regular file that this process can read; no symbolic link.
+    ///   - path: a regular file that this process can read; no symbolic link. A relative path counts from the working
+    ///     directory at the moment of the call.
     ///   - metadata: arrives with the file, with any keys. Its name, size and metadata are one property list of at most
     ///     65,536 bytes, which is what `actual` of 7009 counts: some 100 bytes more than name and metadata have alone.
     ///   - options: topic, supersede key, time to live, barrier.
@@ -50,7 +52,8 @@ extension PairedSession {
         refused: @escaping @Sendable (SessionError) -> Void = { _ in }
     ) -> FileTransfer {
         let transfer = FileTransfer(
-            id: id, path: path, followsLinks: followsLinks, session: core, onChange: changed, onRefusal: refused)
+            id: id, path: AbsolutePath.of(path), followsLinks: followsLinks, session: core, onChange: changed,
+            onRefusal: refused)
         core.run { [pairing] core in
             core.transferFile(transfer, metadata: metadata, options: options, to: pairing)
         }
