@@ -103,6 +103,32 @@ struct ReceivingTests {
         #expect(failure.reason == "7008 invalidParameter: no such room [rejected]")
     }
 
+    @Test(
+        "SES-28: a handler's reply that cannot be sent is reply-invalid, with what is wrong with it",
+        arguments: [
+            ["d": .data([UInt8](repeating: 0, count: 70_000))], ["d": .real(.nan)], ["tandem.x": 1],
+        ] as [PropertyListDictionary])
+    func unsendableReply(reply: PropertyListDictionary) async throws {
+        let (handled, continuation) = AsyncStream.makeStream(of: Void.self)
+        fixture.session.handleMessages { message in
+            guard message.dictionary == ["n": 2] else { return reply }
+            continuation.finish()
+            return [:]
+        }
+        fixture.scheduler.run()
+        // The second one begins when the first is over.
+        for number: Int64 in [1, 2] { try deliver(fixture, pairing, ["n": .integer(number)]) }
+        for await _ in handled {}
+        fixture.scheduler.run()
+        let failure = try SessionError(failure: try #require(fixture.daemon.received.first { $0.kind == .failure }))
+        #expect(failure.name == "reply-invalid" && failure.code == .messageReplyFailed)
+        switch reply["d"] {
+        case .data?: #expect((failure.actual ?? 0) > 70_000 && failure.limit == 65_536)
+        case .real?: #expect(failure.keyPath == "d" && failure.actual == nil)
+        default: #expect(failure.reason.contains("tandem."))
+        }
+    }
+
     @Test("SES-15: a message with a reserved key is never shown, and answered reserved-key")
     func reservedKey() throws {
         let messages = fixture.receive()

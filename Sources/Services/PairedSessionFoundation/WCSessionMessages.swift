@@ -114,10 +114,7 @@ extension WCSession {
         do {
             try reply()
         } catch {
-            let refusal = SessionError(
-                .messageReplyFailed, .replyInvalid, reason: error.reason, actual: error.actual, limit: error.limit,
-                keyPath: error.keyPath)
-            if !message.refuse(refusal) { Self.report("a reply was not sent: \(error.reason)") }
+            if !message.refuseReply(error) { Self.report("a reply was not sent: \(error.reason)") }
         }
     }
 }

@@ -79,6 +79,16 @@ public struct ReceivedMessage: Sendable {
         token.answer(.failure(SessionError(.messageReplyFailed, .handlerFailed, reason: text)))
     }
 
+    /// Tells the sender that the receiver's reply cannot be sent: 7011 `reply-invalid` with the facts of the fault
+    /// (SES-28). False if the message was answered already.
+    @discardableResult
+    package func refuseReply(_ fault: SessionError) -> Bool {
+        refuse(
+            SessionError(
+                .messageReplyFailed, .replyInvalid, reason: fault.reason, actual: fault.actual, limit: fault.limit,
+                keyPath: fault.keyPath))
+    }
+
     /// From now on, letting the message go is a dropped reply (7011) and no longer an unhandled message (7014).
     package func claim() { token.claim() }
 

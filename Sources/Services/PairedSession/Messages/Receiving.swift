@@ -4,13 +4,15 @@
 
 package import TandemBase
 public import TandemPropertyList
+import TandemWire
 
 extension PairedSession {
     /// Handles dictionary messages: what the handler returns is the reply, nil means that the message is another
     /// receiver's. If no receiver takes a message, its sender gets 7014 `unhandled`; if the handler throws, 7011
-    /// `handler-failed` with the description of the error as its reason, which leaves this device. For a
-    /// message without reply the result is ignored: it is handled once a handler has returned. One message is handled
-    /// after the other, so long work belongs into a task that keeps the message and answers later.
+    /// `handler-failed` with the description of the error as its reason, which leaves this device; if the reply cannot
+    /// be sent, 7011 `reply-invalid` with what is wrong with it. For a message without reply the result is ignored: it
+    /// is handled once a handler has returned. One message is handled after the other, so long work belongs into a task
+    /// that keeps the message and answers later.
     /// - Parameters:
     ///   - topic: takes messages of this topic alone; nil: those without a topic, and those whose topic nobody else
     ///     takes.
@@ -20,7 +22,7 @@ extension PairedSession {
     public func handleMessages(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> PropertyListDictionary?
     ) -> MessageSubscription {
-        subscribe(.dictionary, topic, handler) { message, reply in try message.reply(reply) }
+        subscribe(.dictionary, topic, handler) { (message, reply) throws(SessionError) in try message.reply(reply) }
     }
 
     /// Handles data messages; otherwise as ``handleMessages(topic:_:)``.
@@ -28,7 +30,7 @@ extension PairedSession {
     public func handleMessageData(
         topic: String? = nil, _ handler: @escaping @Sendable (ReceivedMessage) async throws -> [UInt8]?
     ) -> MessageSubscription {
-        subscribe(.data, topic, handler) { message, reply in try message.reply(data: reply) }
+        subscribe(.data, topic, handler) { (message, reply) throws(SessionError) in try message.reply(data: reply) }
     }
 
     /// All messages, dictionaries and data, from the first use of the sequence on. The reader answers those that want a
@@ -39,21 +41,22 @@ extension PairedSession {
     private func subscribe<Reply>(
         _ kind: MessageInbox.Kind, _ topic: String?,
         _ handler: @escaping @Sendable (ReceivedMessage) async throws -> Reply?,
-        answer: @escaping @Sendable (ReceivedMessage, Reply) throws -> Void
+        answer: @escaping @Sendable (ReceivedMessage, Reply) throws(SessionError) -> Void
     ) -> MessageSubscription {
         let (messages, subscription) = receive(kind, topic: topic, claims: false)
         let handling = Task {
             for await message in messages {
-                do {
-                    let reply = try await handler(message)
-                    if !message.wantsReply {
-                        message.claim()
-                    } else if let reply {
-                        try answer(message, reply)
-                    }
-                } catch {
+                let reply: Reply?
+                do { reply = try await handler(message) } catch {
                     message.fail(String(describing: error))
+                    continue
                 }
+                guard message.wantsReply else {
+                    message.claim()
+                    continue
+                }
+                guard let reply else { continue }
+                do throws(SessionError) { try answer(message, reply) } catch { message.refuseReply(error) }
             }
         }
         subscription.handled(by: handling)
