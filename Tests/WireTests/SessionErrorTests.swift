@@ -50,4 +50,25 @@ import Testing
         #expect(error.description == "7009 payloadTooLarge: message too large [big] (70000, limit 65536) at a")
         #expect(!error.isRetryable)
     }
+
+    @Test("LIM-13: printing an error shows a counterpart's text escaped and cut, and the reason keeps it")
+    func textOfACounterpart() {
+        let reason = "boom \u{1b}[31m red\nline2\u{202e} " + String(repeating: "x", count: 300)
+        let error = SessionError(
+            .messageReplyFailed, name: "handler-failed", reason: reason,
+            keyPath: "a\n" + String(repeating: "b", count: 200))
+        let shown = "boom \\u{1b}[31m red\\nline2\\u{202e} "
+        let start = "7011 messageReplyFailed: \(shown)\(String(repeating: "x", count: 128 - shown.utf8.count))\u{2026}"
+        #expect(error.description.hasPrefix(start + " [handler-failed] at a\\nbbb"))
+        #expect(error.description.utf8.count < 400 && error.reason == reason)
+        #expect(!error.description.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202e}" })
+    }
+
+    @Test("LIM-13: an own reason is shown whole, on one line")
+    func ownText() {
+        let reason = "/tmp/a\nb does not exist" + String(repeating: ".", count: 300)
+        let error = SessionError(.fileAccessDenied, name: "file-missing", reason: reason)
+        #expect(error.description.contains("/tmp/a\\nb does") && error.description.contains("...... [file-missing]"))
+        #expect(error.description.utf8.count > 300)
+    }
 }

@@ -58,8 +58,9 @@ public struct WCError: CustomNSError, LocalizedError, Hashable, Sendable {
 
     /// The reason and the key path of the fault. The reason of `unhandled` names its topic already.
     private var text: String {
-        guard let keyPath, !underlyingError.isNamed(.unhandled) else { return underlyingError.reason }
-        return "\(underlyingError.reason) at \(keyPath)"
+        let reason = underlyingError.shownReason
+        guard let keyPath = underlyingError.shownKeyPath, !underlyingError.isNamed(.unhandled) else { return reason }
+        return "\(reason) at \(keyPath)"
     }
 
     /// Equal errors have equal codes; the other facts need not be hashed.

@@ -190,7 +190,7 @@ enum LogText {
         return !scalar.isASCII && scalar.properties.isWhitespace
     }
 
-    private static func escape(_ scalar: Unicode.Scalar) -> String {
+    fileprivate static func escape(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\"": "\\\""
         case "\\": "\\\\"
@@ -218,6 +218,18 @@ package enum OutsideText {
             shown += piece
         }
         return "'\(shown)'"
+    }
+
+    /// The text on one line, without quotes and with deceptive characters escaped. An ellipsis stands for what is
+    /// beyond `limit` bytes.
+    package static func line(_ text: String, atMost limit: Int = .max) -> String {
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            let piece = scalar.isDeceptive ? LogText.escape(scalar) : String(scalar)
+            guard shown.utf8.count + piece.utf8.count <= limit else { return shown + "\u{2026}" }
+            shown += piece
+        }
+        return shown
     }
 
     /// The text in quotes, at most `limit` characters of it, with `?` for everything but printable ASCII.

@@ -52,7 +52,8 @@ public struct SessionError: Error, Sendable, Equatable {
     public var code: Code
     /// The stable refinement of the code, for programs; for example `unhandled`.
     public var name: String?
-    /// The cause and the remedy, for people.
+    /// The cause and the remedy, for people. Whole and as it came: for `handler-failed` it is a text of the
+    /// counterpart's app. ``description`` is safe to print.
     public var reason: String
     /// The size or count that was too large.
     public var actual: Int?
@@ -99,13 +100,25 @@ extension SessionError.Code {
 }
 
 extension SessionError: CustomStringConvertible {
+    /// All of it on one line: control characters are escaped, and a text of the counterpart is cut at 128 bytes.
     public var description: String {
-        var text = "\(code.rawValue) \(code): \(reason)"
-        if let name { text += " [\(name)]" }
+        var text = "\(code.rawValue) \(code): \(shownReason)"
+        if let name { text += " [\(Self.peerText(name))]" }
         if let actual, let limit { text += " (\(actual), limit \(limit))" }
-        if let keyPath { text += " at \(keyPath)" }
+        if let shownKeyPath { text += " at \(shownKeyPath)" }
         return text
     }
+
+    /// The reason on one line, cut (LIM-13) if a counterpart has answered.
+    package var shownReason: String {
+        let isOfPeer = name.flatMap(ErrorName.init(rawValue:))?.isOfCounterpart ?? false
+        return isOfPeer ? Self.peerText(reason) : OutsideText.line(reason)
+    }
+
+    /// The key path on one line, cut (LIM-13).
+    package var shownKeyPath: String? { keyPath.map(Self.peerText) }
+
+    private static func peerText(_ text: String) -> String { OutsideText.line(text, atMost: Limits.peerText) }
 }
 
 extension SessionError {
@@ -173,6 +186,16 @@ package enum ErrorName: String, EnvelopeWord {
     case fileExists = "file-exists"
     case fileAccess = "file-access"
     case sourceChanged = "source-changed"
+}
+
+extension ErrorName {
+    /// The receiving app's library answers with it (SES-28): the text beside it is a counterpart's.
+    fileprivate var isOfCounterpart: Bool {
+        switch self {
+        case .unhandled, .inboxFull, .malformed, .reservedKey, .handlerFailed, .replyDropped, .replyInvalid: true
+        default: false
+        }
+    }
 }
 
 extension SessionError {
