@@ -10,6 +10,8 @@ package enum FileError: Error, Sendable, Equatable {
     case symbolicLink(path: String)
     case notADirectory(path: String)
     case notARegularFile(path: String)
+    /// Its size is 0, and it has bytes.
+    case sizeUnknown(path: String)
     /// It belongs to another user than the one that must own it.
     case otherOwner(path: String, owner: UInt32, expected: UInt32)
     /// A directory, or a file with commands in it, that others than its owner may write to.
@@ -43,6 +45,8 @@ extension FileError: CustomStringConvertible {
         case .symbolicLink(let path): "\(path) is a symbolic link; name the real one"
         case .notADirectory(let path): "\(path) is not a directory"
         case .notARegularFile(let path): "\(path) is not a regular file"
+        case .sizeUnknown(let path):
+            "\(path) has more bytes than its size of 0, as files of /proc do; name a copy of it"
         case .otherOwner(let path, let owner, let expected):
             "\(path) belongs to user \(owner), not to user \(expected); change its owner, run as that user or name another"
         case .writableByOthers(let path, let mode):

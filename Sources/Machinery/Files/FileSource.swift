@@ -17,6 +17,9 @@ package struct FileSource: Sendable {
         entry = followsLinks ? try named.resolved() : named
         let parts = try FileParts(entry)
         (status, size) = (parts.status, parts.size)
+        guard size == 0 else { return }
+        // A file of /proc has bytes all the same. Its copy would be empty, and nobody would notice.
+        guard try parts.read(at: 0, count: 1).isEmpty else { throw .sizeUnknown(path: entry.path) }
     }
 
     /// Opens the file; nil if it is gone, or its status has changed.

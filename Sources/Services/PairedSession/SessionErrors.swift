@@ -167,7 +167,7 @@ extension SessionError {
         switch error {
         case .full: self.init(.insufficientSpace, .insufficientSpace, reason: "\(error)")
         case .missing: self.init(.fileAccessDenied, .fileMissing, reason: "\(error)")
-        case .notARegularFile, .symbolicLink, .notADirectory:
+        case .notARegularFile, .symbolicLink, .notADirectory, .sizeUnknown:
             self.init(.fileAccessDenied, .notAFile, reason: "\(error)")
         case .system(_, let failure) where failure.name == "EEXIST":
             self.init(.fileAccessDenied, .fileExists, reason: "\(error)")

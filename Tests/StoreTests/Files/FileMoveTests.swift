@@ -38,6 +38,14 @@ import Testing
         #expect(access(source.path("received"), F_OK) == 0)
     }
 
+    @Test("FIL-16: a file that has bytes although its size is 0 is refused, and an empty one is taken")
+    func withoutSize() throws {
+        source.write([], to: "empty")
+        #expect(try FileSource(path: source.path("empty")).size == 0)
+        let status = "/proc/self/status"
+        #expect(throws: FileError.sizeUnknown(path: status)) { try FileSource(path: status) }
+    }
+
     @Test("FIL-16: a path with a NUL is refused, and not cut to the part before it")
     func nul() throws {
         source.write([1], to: "received")

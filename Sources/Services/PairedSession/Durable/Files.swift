@@ -19,7 +19,7 @@ extension PairedSession {
     /// - Throws: as ``transferUserInfo(_:options:until:)``. A cancelled task does not stop a file that is being handed
     ///   over or was accepted. The end of the session stops one that was not accepted yet. ``SessionError/messageID``
     ///   is the file's ``FileTransfer/id``. 7013 `source-changed` if the file changed or was removed before all of
-    ///   it was read, 7013 if it cannot be read, 7015 if the daemon's disk has no room for it.
+    ///   it was read, 7013 if it cannot be read or says no size, 7015 if the daemon's disk has no room for it.
     @discardableResult
     public func transferFile(
         _ path: String, metadata: PropertyListDictionary? = nil, options: TransferOptions = TransferOptions(),
