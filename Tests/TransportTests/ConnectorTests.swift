@@ -89,6 +89,15 @@ import Testing
         }
     }
 
+    @Test func aSocketThatTheUserMayNotOpenNamesTheGroup() {
+        let denied = SystemError(call: "connect", errno: EACCES)
+        let text = ConnectError.failed(.unix(path: "/run/tandem/primary.sock"), denied).description
+        #expect(text.contains("EACCES") && text.contains("--local-group"))
+        #expect(!ConnectError.failed(.tcp(host: "h", port: 1), denied).description.contains("--local-group"))
+        let missing = SystemError(call: "connect", errno: ENOENT)
+        #expect(!ConnectError.failed(.unix(path: "/s"), missing).description.contains("--local-group"))
+    }
+
     @Test func aNameThatNobodyHasIsUnresolved() {
         guard case .failure(.unresolved(let error)) = connect(to: .tcp(host: "a..b", port: 1)) else {
             return #expect(Bool(false), "a name with an empty label has no address")

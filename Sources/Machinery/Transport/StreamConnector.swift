@@ -196,7 +196,14 @@ extension ConnectError: CustomStringConvertible {
         switch self {
         case .unresolved(let error): "\(error)"
         case .timedOut(let address): "no answer from \(address) in time"
-        case .failed(let address, let error): "cannot connect to \(address): \(error)"
+        case .failed(let address, let error): "cannot connect to \(address): \(error)\(Self.wayOut(address, error))"
         }
+    }
+
+    /// The next step of a user who may not open a daemon's socket.
+    private static func wayOut(_ address: SocketAddress, _ error: SystemError) -> String {
+        guard case .unix = address, error.name == "EACCES" else { return "" }
+        return "; run this as the daemon's user or as a member of its group (its option --local-group; 'tandem' for "
+            + "the package), and log in again if you were just added to it"
     }
 }
