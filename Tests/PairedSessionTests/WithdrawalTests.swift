@@ -39,6 +39,8 @@ struct WithdrawalTests {
         arguments: [
             ("cancelled", [:], .cancelled), ("asked", [:], .unknown), ("unknown", [:], .unknown),
             ("too-late", ["outcome": "handled"], .tooLate(.handled)), ("from the future", [:], .unknown),
+            ("too-late", ["outcome": "cancelled"], .cancelled),
+            ("too-late", ["outcome": "expired"], .tooLate(.expired)),
         ] as [(String, PropertyListDictionary, TransferCancellation)])
     func answersOfTakingBack(name: String, body: PropertyListDictionary, expected: TransferCancellation) throws {
         let answers = takeBack(try fixture.accepted().id)

@@ -135,7 +135,7 @@ public final class Transfer: Sendable {
         await wait(for: .handled) { ends in
             session.run { $0.schedule(after: Limits.standardDeadline) { _ in ends() } }
         }
-        if case .finished(let outcome) = state { return outcome == .cancelled ? .cancelled : .tooLate(outcome) }
+        if case .finished(let outcome) = state { return TransferCancellation(outcome) }
         if Task.isCancelled { throw .cancelled(id) }
         return .unknown
     }

@@ -46,9 +46,9 @@ public enum TransferOutcome: Sendable, Equatable {
 
 /// The result of taking an item back.
 public enum TransferCancellation: Sendable, Equatable {
-    /// No handler will ever have it.
+    /// No handler will ever have it; also if it was taken back before.
     case cancelled
-    /// It had ended before.
+    /// It had ended otherwise before; never with ``TransferOutcome/cancelled``.
     case tooLate(TransferOutcome)
     /// Not known yet: the other device's answer is not here, or this device's daemon's. The item is taken back if that
     /// is still possible; ``Transfer/outcome()``, or of a former process's item
@@ -86,13 +86,16 @@ extension TransferCancellation {
         case .cancelled: self = .cancelled
         case .tooLate:
             let late = LateOutcome(answer.body)
-            self = .tooLate(
+            self = TransferCancellation(
                 TransferOutcome(
                     late.flatMap { Outcome(name: $0.name, code: $0.code.map(Int64.init)) },
                     else: SessionError(ending: late?.name, late?.code)))
         default: self = .unknown
         }
     }
+
+    /// The result for an item that has ended.
+    init(_ outcome: TransferOutcome) { self = outcome == .cancelled ? .cancelled : .tooLate(outcome) }
 }
 
 extension SessionError {
