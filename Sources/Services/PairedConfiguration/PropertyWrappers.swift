@@ -121,6 +121,16 @@ public import TandemSettings
             .ofSetting, .edit, wrappedValue, summary, pattern: pattern,
             traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
     }
+
+    /// A number without bounds, for the compiler to say what is missing.
+    @available(*, unavailable, message: "a number needs bounds, such as in: 1...65535, before all other arguments")
+    public init(
+        wrappedValue: Value = .settingDefault, _ summary: String, matching pattern: String? = nil,
+        restart: Bool = false, secret: Bool = false, access: SettingAccess = .user, title: String? = nil,
+        page: String? = nil
+    ) where Value: NumericSetting {
+        preconditionFailure("the compiler refuses calls")
+    }
 }
 
 /// One of several labelled values, and nothing else. Appfigurate's `..._PROPERTY_LIST`.
