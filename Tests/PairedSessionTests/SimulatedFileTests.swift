@@ -68,6 +68,18 @@ struct SimulatedFileTests {
     private func kept(_ device: Int) -> [KeepingDelegate.Kept] { delegates[device].kept.withLock { $0 } }
     private func finished(_ device: Int) -> [Int] { delegates[device].finished.withLock { $0.map(\.code) } }
 
+    @Test(
+        "FIL-16: a path with a NUL, and a file without a size, are 7013 and send nothing",
+        arguments: [("secret\0.jpg", "file-access"), ("/proc/self/status", "not-a-file"), ("link", "not-a-file")])
+    func refusedPath(path: String, name: String) throws {
+        directory.write([1], to: "secret")
+        #expect(symlink(directory.path("secret"), directory.path("link")) == 0)
+        let transfer = apps.primary.beginFileTransfer(path.hasPrefix("/") ? path : directory.path(path))
+        #expect(settle { transfer.refusal != nil })
+        #expect(transfer.refusal?.code == .fileAccessDenied && transfer.refusal?.name == name)
+        #expect(kept(1).isEmpty)
+    }
+
     @Test("FIL-4, FIL-11, SES-22: a file passes the simulator whole, in both directions", arguments: [(0, 1), (1, 0)])
     func passes(_ sender: Int, _ receiver: Int) throws {
         let bytes = (0..<300_001).map { UInt8(truncatingIfNeeded: $0 &* 31) }
