@@ -2,6 +2,7 @@
 // scripted daemon on a manual clock.
 
 import Foundation
+import PairedConfiguration
 import PairedSession
 import PairedSessionFoundation
 import TandemBase
@@ -143,6 +144,73 @@ struct DrainedTests {
         try app.daemon.answerCancel("cancelled")
         app.scheduler.run()
         #expect(errors(ends) == [nil])
+    }
+
+    /// An app with synced settings whose counterpart has been heard, and whose thread for edits is held until the
+    /// result is signalled.
+    private func editing() throws -> (fixture: SessionFixture, panel: PanelConfiguration, held: DispatchSemaphore) {
+        let (fixture, panel) = (try SessionFixture(), PanelConfiguration())
+        fixture.daemon.pair()
+        fixture.daemon.answerPings()
+        try panel.install(on: fixture.session, in: .memory)
+        fixture.activate()
+        fixture.scheduler.settle()
+        try fixture.daemon.deliver([:], on: .settings)
+        fixture.scheduler.settle()
+        acceptSettings(fixture)
+        let held = DispatchSemaphore(value: 0)
+        ConfigurationThread.run { held.wait() }
+        return (fixture, panel, held)
+    }
+
+    /// The daemon accepts each body of synced settings that it has.
+    private func acceptSettings(_ fixture: SessionFixture) {
+        for item in fixture.daemon.received where item.kind == .submit && item.channel == .settings {
+            fixture.daemon.send(
+                Envelope(
+                    .accepted, app: fixture.daemon.app, pairing: fixture.daemon.situation.active, id: item.id,
+                    channel: .settings))
+        }
+        fixture.scheduler.settle()
+    }
+
+    @Test("SES-89: an edit of a synced setting counts from the edit on, until the daemon has the item that brings it")
+    func edits() throws {
+        let (fixture, panel, held) = try editing()
+        let ends = Ends()
+        func drain() {
+            fixture.core.run { core in core.drained(within: nil) { ends.add($0) } }
+            fixture.scheduler.run()
+        }
+        drain()
+        #expect(errors(ends) == [nil], "nothing has been edited")
+        ends.removeAll()
+        panel.volume = 70
+        drain()
+        #expect(ends.all.isEmpty, "the library has not looked at it")
+        held.signal()
+        fixture.scheduler.settle()
+        #expect(ends.all.isEmpty, "the daemon has not accepted it")
+        acceptSettings(fixture)
+        #expect(errors(ends) == [nil])
+        panel.isHere = true
+        drain()
+        fixture.scheduler.settle()
+        #expect(errors(ends) == [nil, nil], "it is not synced, and no item follows")
+    }
+
+    @Test("SES-89, LIM-8: a wait that keeps the library from looking at an edit goes on without it after 30 s")
+    func editsBehindTheWait() throws {
+        let (fixture, panel, held) = try editing()
+        let ends = Ends()
+        panel.volume = 70
+        fixture.core.run { core in core.drained(within: nil) { ends.add($0) } }
+        fixture.scheduler.advance(by: .milliseconds(29_999))
+        #expect(ends.all.isEmpty)
+        fixture.scheduler.advance(by: .milliseconds(1))
+        #expect(errors(ends) == [nil])
+        held.signal()
+        fixture.scheduler.settle()
     }
 
     @Test("SES-89: the timer of a wait ends with it")

@@ -20,11 +20,15 @@ final class SettingsMirror: Sendable {
         var wasOn = true
         /// The mark of the body that the daemon has not accepted yet.
         var submitting: UInt64?
+        /// The edit that this step looks at, until a body has it.
+        var edit: UInt64?
         /// A body of a pairing that the session has not named yet.
         var early: (item: DeliveredItem, token: HandlingToken)?
     }
 
     private let state = Mutex(State())
+    /// The edits that no step has looked at yet, as the session counts them: one number for all of them.
+    private let waitingEdit = Mutex<UInt64?>(nil)
     private let observation = Mutex<ConfigurationObservation?>(nil)
     private let store: SettingsStore
     private let stored: StoredPreferences
@@ -43,10 +47,10 @@ final class SettingsMirror: Sendable {
 
     /// Begins, before the session connects.
     func begin() {
-        store.whenPending { [weak self] in self?.later { $0.edited() } }
+        store.whenPending { [weak self] in self?.lookSoon() }
         let observation = store.notices.observeChanges { [weak self] changes in
             // The app's own are known, whether something hides them or not.
-            if changes.origin != .local, changes.origin != .counterpart { self?.later { $0.edited() } }
+            if changes.origin != .local, changes.origin != .counterpart { self?.lookSoon() }
         }
         self.observation.withLock { $0 = observation }
         core.value?.run { [weak self, bound] core in
@@ -62,7 +66,27 @@ final class SettingsMirror: Sendable {
     func follow(_ devices: [PairedDevice]) {
         guard !rules.names.isEmpty else { return }
         let device = devices.first { bound == nil ? $0.isActive : $0.pairing == bound }
+        // An edit from before the session had a pairing becomes an item now.
+        countEdit()
         later { $0.follow(device) }
+    }
+
+    /// The app may have edited a value.
+    private func lookSoon() {
+        guard !rules.names.isEmpty else { return }
+        countEdit()
+        later { $0.edited() }
+    }
+
+    /// From now on `drained` waits for the next step's look (SES-89). Under the lock: a thread that finds a number must
+    /// not overtake the call that counts it.
+    private func countEdit() {
+        waitingEdit.withLock { edit in
+            guard edit == nil else { return }
+            let number = UInt64.random(in: .min ... .max)
+            edit = number
+            core.value?.run { core in core.begin(edit: number) }
+        }
     }
 
     /// Steps run in the order of their causes, on a thread that may wait for a disk.
@@ -97,7 +121,21 @@ final class SettingsMirror: Sendable {
 
     /// A preference has changed, or something else that may have a body sent.
     private func edited() {
+        let edit = waitingEdit.withLock { edit in
+            defer { edit = nil }
+            return edit
+        }
+        state.withLock { $0.edit = edit }
         step { _ in nil }
+    }
+
+    /// Nothing of the present edit is left to submit. An observer that is called after this may wait in `drained`.
+    private func endEdit() {
+        let edit = state.withLock { state in
+            defer { state.edit = nil }
+            return state.edit
+        }
+        if let edit { core.value?.run { core in core.end(edit: edit) } }
     }
 
     /// A body has come.
@@ -154,8 +192,9 @@ final class SettingsMirror: Sendable {
             state.side = side
             return outcome
         }
-        guard let merged else { return }
+        guard let merged else { return endEdit() }
         let reason = save()
+        endEdit()
         store.notices.deliver()
         done(reason.map { .notStored(reason: $0) } ?? merged)
     }
@@ -220,8 +259,10 @@ final class SettingsMirror: Sendable {
         var submission = Submission(.settings, to: pairing, OutgoingContent(body))
         // The counterpart may have to hear the same again.
         submission.name = SubmitFrame.Word.always.rawValue
+        let edit = state.edit
+        state.edit = nil
         core.value?.run { [weak self, submission] core in
-            core.submit(submission) { result in
+            core.submit(submission, with: edit) { result in
                 let isAccepted = if case .success = result { true } else { false }
                 self?.later { $0.submitted(mark, through: pairing, isAccepted) }
             }

@@ -129,6 +129,7 @@ extension WCSession {
     /// accepted each user info, context and file, or the item has failed (SES-89). It also waits until no `cancel()`
     /// that began before the call is pending (SES-84), or the daemon has refused the app for good. A process that exits
     /// before that can lose what it has just handed over. A call in another task or thread counts once it has returned.
+    /// An edit of a synced setting of the installed configuration counts, too.
     ///
     /// The daemon has on disk what it has accepted, and delivers it without this process. It need not have reached the
     /// other device: `session(_:didFinish:error:)` reports that, in the next process if this one is gone. Messages are
@@ -137,7 +138,8 @@ extension WCSession {
     ///
     /// After a lost daemon, what was not accepted is submitted again once an installed configuration has loaded
     /// (SES-70). Code that the load calls, such as an observer of the values, must not block on this wait: it would
-    /// wait for itself until its timeout.
+    /// wait for itself until its timeout. Nor may an observer or a hook of a configuration with synced settings: the
+    /// library looks at edits on the thread that calls it, and such a wait goes on without them after 30 s (LIM-8).
     /// - Parameter timeout: in seconds, at most 600 (LIM-8); without a daemon the wait goes on for so long.
     /// - Returns: false if the time is over, or the session was ended.
     public func drained(timeout: TimeInterval) async -> Bool {

@@ -20,9 +20,13 @@ extension PairedSession {
     /// `session(for:)` share a connection and are drained together; a session that was made by `init` is drained by
     /// itself.
     ///
+    /// An edit of a synced setting counts from the edit on, as soon as the session has activated: the wait includes the
+    /// item that brings it to the counterpart.
+    ///
     /// After a lost daemon, what was not accepted is submitted again once an installed configuration has loaded
     /// (SES-70). Code that the load calls, such as an observer of the values, must not block on this wait: it would
-    /// wait for itself until its timeout.
+    /// wait for itself until its timeout. Nor may an observer or a hook of a configuration with synced settings: the
+    /// library looks at edits on the thread that calls it, and such a wait goes on without them after 30 s (LIM-8).
     /// - Parameter timeout: how long this caller waits, 1 ms to 600 s (LIM-8); nil: as long as its task is not
     ///   cancelled. Without a daemon the wait goes on, because what was not accepted is submitted to the next one.
     /// - Throws: 7008 `timeout` for one out of its range; 7012 after the timeout; 7001 `cancelled`; 7004 `ended`.
@@ -46,5 +50,24 @@ extension SessionActor {
     ) {
         if hasEnded { return completion(.failure(SessionError(.ended, messageID: nil))) }
         handovers.wait(caller, within: timeout, completion)
+    }
+
+    // MARK: edits of synced settings, by numbers of the caller's
+
+    /// Counts an edit that becomes an item later, from now on.
+    package func begin(edit: UInt64) { if !hasEnded { handovers.begin(edit: edit) } }
+
+    /// There is nothing to submit for an edit.
+    package func end(edit: UInt64) { handovers.end(edit: edit) }
+
+    /// As ``submit(_:accepted:)``, of the body that has an edit; without one it is any item.
+    package func submit(
+        _ submission: Submission, with edit: UInt64?, accepted: @escaping Completion<Acceptance>
+    ) {
+        if let edit { handovers.submits(edit: edit) }
+        submit(submission) { [handovers] result in
+            accepted(result)
+            if let edit { handovers.end(edit: edit) }
+        }
     }
 }

@@ -1,4 +1,5 @@
-// Handovers of a session on its loop, with the timers of the callers that wait for them (SES-89).
+// Handovers of a session on its loop, edits of synced settings among them, with the timers of the callers that wait for
+// them (SES-89).
 
 import TandemReactor
 import TandemSession
@@ -12,8 +13,16 @@ final class HandoverBook {
         let completion: Completion<Void>
     }
 
+    /// An edit of a synced setting that its library has not looked at yet, or whose body is on its way.
+    private struct Edit {
+        let number: UInt64
+        /// Runs until the library has looked.
+        var timer = PendingTimer()
+    }
+
     private let scheduler: any Scheduler
     private var handovers = Handovers<Caller>()
+    private var edits: [UInt64: Edit] = [:]
 
     init(scheduler: any Scheduler) { self.scheduler = scheduler }
 
@@ -28,6 +37,24 @@ final class HandoverBook {
 
     private func ended(_ number: UInt64) {
         for caller in handovers.ended(number) { complete(caller, .success(())) }
+    }
+
+    /// Counts an edit of a synced setting from the edit on; the library looks at it on another thread. Code that blocks
+    /// that thread on the wait would wait for itself, so that an edit counts for the time of LIM-8 without a look.
+    func begin(edit: UInt64) {
+        var begun = Edit(number: handovers.begin())
+        begun.timer.token = scheduler.schedule(after: Limits.standardDeadline) { [weak self] in self?.end(edit: edit) }
+        edits[edit] = begun
+    }
+
+    /// The library has looked, and submits the body that has the edit.
+    func submits(edit: UInt64) { edits[edit]?.timer.cancel(on: scheduler) }
+
+    /// The daemon has accepted the body or refused it, or there is nothing to submit.
+    func end(edit: UInt64) {
+        guard var over = edits.removeValue(forKey: edit) else { return }
+        over.timer.cancel(on: scheduler)
+        ended(over.number)
     }
 
     /// Waits until the handovers that are open now have ended.
