@@ -184,7 +184,7 @@ struct DaemonFrames {
 
     private func file() -> PropertyListDictionary {
         [
-            "path": "/apps/x/inbox/photo.jpg", "name": "photo.jpg", "size": 5, "digest": .data([1, 2]),
+            "path": "/dev/null", "name": "photo.jpg", "size": 5, "digest": .data([1, 2]),
             "metadata": .dictionary(["album": 7]),
         ]
     }

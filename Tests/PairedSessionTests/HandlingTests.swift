@@ -104,6 +104,26 @@ struct HandlingTests {
         #expect(verdicts.last?.name == "failed")
     }
 
+    @Test("FIL-18: a file whose path the process does not see fails, no handler gets it, and it comes again")
+    func hiddenFile() throws {
+        let directory = TemporaryDirectory()
+        let given = handle([.file])
+        let id = UniqueIdentifier.random()
+        func deliver(_ attempt: Int) throws {
+            let body: PropertyListDictionary = [
+                "path": .string(directory.path("photo.jpg")), "name": "photo.jpg", "size": 3, "digest": .data([1]),
+            ]
+            try fixture.daemon.deliver(body, on: .file, through: pairing, id: id, attempt: attempt)
+            fixture.scheduler.run()
+        }
+        try deliver(1)
+        #expect(given.all.isEmpty && verdicts.map(\.name) == ["failed"])
+        #expect(try verdicts.last?.dictionaryBody()["text"]?.stringValue?.contains("does not see") == true)
+        directory.write([1, 2, 3], to: "photo.jpg")
+        try deliver(2)
+        #expect(given.all.map(\.0.facts.id) == [id] && verdicts.count == 1)
+    }
+
     @Test(
         "SES-51: given again while its handler runs, an item is not handled twice, and its verdict goes to the new connection"
     )

@@ -78,6 +78,21 @@ private final class ShortDelegate: WCSessionDelegate {
         #expect(reports.count == 1 && reports.first?.message.description.contains("sessionDidDeactivate") == true)
     }
 
+    @Test func `FIL-18: a received file that the process does not see is an error in the log, with its path`() throws {
+        let events = Collector<LogEvent>()
+        PairedLog.send(from: .error) { events.add($0) }
+        defer { PairedLog.send(from: .error, to: nil) }
+        let (fixture, path) = (try SessionFixture(), "/nowhere/inbox/p/i/hidden.jpg")
+        fixture.daemon.pair()
+        fixture.activate()
+        fixture.core.run { core in _ = core.handleItems([.file]) { _, _ in } }
+        try fixture.daemon.deliver(
+            ["path": .string(path), "name": "hidden.jpg", "size": 5, "digest": .data([1])], on: .file)
+        fixture.scheduler.run()
+        let reports = events.all.filter { $0.fields.contains(.outside("path", path)) }
+        #expect(reports.count == 1 && reports.first?.message.description.contains("daemon's own path") == true)
+    }
+
     @Test func `options that are set on an open session are ignored, and an error in the log says so`() throws {
         let events = Collector<LogEvent>()
         PairedLog.send(from: .error) { events.add($0) }

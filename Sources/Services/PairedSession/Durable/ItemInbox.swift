@@ -86,6 +86,11 @@ final class ItemInbox {
             return watch()
         }
         guard !takers.isEmpty else { return give(.rejected(.unhandled(item.facts.topic))) }
+        // Before the first of several handlers, which may move the file away (FIL-18).
+        if let hidden = item.hiddenFile {
+            PairedLog.write(.hiddenFile(hidden.path, hidden.reason))
+            return give(.failed("the app's process does not see its file: \(hidden.reason)"))
+        }
         let token = HandlingToken(handlers: takers.count, give: give)
         for handler in takers { handler.take(item, token) }
     }
@@ -144,5 +149,14 @@ final class ItemInbox {
         let candidates = bound.isEmpty ? all.filter { $0.interest.pairing == nil } : bound
         let named = candidates.filter { $0.interest.topic != nil && $0.interest.topic.isTopic(item.facts.topic) }
         return named.isEmpty ? candidates.filter { $0.interest.topic == nil } : named
+    }
+}
+
+extension LogEvent {
+    /// A received file that this process does not see (FIL-18).
+    fileprivate static func hiddenFile(_ path: String, _ reason: String) -> LogEvent {
+        LogEvent(
+            .error, "received file is hidden: let this process see the app's directory under the daemon's own path",
+            .outside("path", path), .text("reason", reason))
     }
 }

@@ -96,6 +96,17 @@ package struct DeliveredItem: Sendable {
         revision = frame.revision
         self.content = content
     }
+
+    /// Why this process does not see the item's file; nil if it does, or the item has none. An app in a container or a
+    /// mount namespace may not have the daemon's path, and a handler that returned would have the file deleted.
+    var hiddenFile: (path: String, reason: String)? {
+        guard channel.properties.hasFile, let path = content[BodyKey.path]?.stringValue else { return nil }
+        do throws(SystemError) {
+            return try Linux.lookAt(path: path) == nil ? (path: path, reason: "there is no such file") : nil
+        } catch {
+            return (path: path, reason: error.description)
+        }
+    }
 }
 
 /// A whole file that arrived, in this app's own directory until its handler returns.
