@@ -12,6 +12,9 @@ package struct DeliveryLimits: Sendable, Equatable {
     package var window = 64
     /// Attempts of a failing head before it becomes a dead letter (LIM-15).
     package var attempts = Limits.deliveryAttempts
+    /// The time that a handler may have an item before health reports it (LIM-145): handlers take seconds, and what
+    /// follows in the queue waits meanwhile.
+    package var handling = Duration.seconds(300)
     /// Items whose next attempt is counted before it is made, so that one sync serves many (DEL-11, LIM-45): as many as
     /// a sender has under way, so that most are counted by the commit that stores them.
     package var countedAhead = 64

@@ -59,6 +59,14 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     package var deadLetterCount: Int { records.deadLetterCount }
 
+    /// The item that its handler has had without a verdict for the time of LIM-145, and since when; nil for none.
+    package func held(at now: MonotonicTime) -> (id: UniqueIdentifier, since: MonotonicTime)? {
+        guard let held = turn.held(for: limits.handling, at: now), let id = records[held.ordinal]?.id else {
+            return nil
+        }
+        return (id: id, since: held.since)
+    }
+
     /// The items whose files must stay: their handler has not returned, or they are dead letters.
     package var itemsWithFiles: Set<UniqueIdentifier> {
         Set((records.deadLetters + records.unfinished()).compactMap(\.id))
@@ -319,7 +327,7 @@ package struct InboundLedger: ~Copyable, Sendable {
                 record.attempts += 1
             }
             record.phase = .handing
-            turn.begin(record.ordinal)
+            turn.begin(record.ordinal, at: reading.monotonic)
             let payload = body ?? (itemID == id ? payload : nil)
             let item = record.item(itemID, in: key, at: now(reading), payload: payload ?? [])
             let delivery: InboundEffect = payload == nil ? .deliverStored(item, from: record.bodyTable) : .deliver(item)
@@ -496,101 +504,4 @@ package struct InboundLedger: ~Copyable, Sendable {
 
 extension InboundLedger: DeliveryMachine {
     package var kept: KeptAmount { records.kept }
-}
-
-/// The handler of a ledger: whether there is one, the item it has, and when it may have the next one. An attempt counts
-/// only once it is durable (DEL-11); counted one by one, that is a sync for each item. So the attempts of some waiting
-/// items are counted together, and bodies that come while there is a handler stay in memory: each item is delivered the
-/// moment its predecessor has ended.
-private struct HandlerTurn: Sendable {
-    /// Bytes of bodies in memory (LIM-45): a window of large items.
-    private static var bodyLimit: Int { 256 << 10 }
-
-    private var hasHandler = false
-    /// The handler has put an item off since it arrived.
-    private(set) var isPutOff = false
-    /// The item that the handler has.
-    private(set) var current: UInt64?
-    /// The item that failed, and the time before which it is not delivered again.
-    private var paused: (ordinal: UInt64, until: MonotonicTime)?
-    /// The item that the handler cannot take, and how often it said so.
-    private var untaken: (ordinal: UInt64, times: Int)?
-    /// Waiting items whose next attempt is counted, and whether their count is durable.
-    private var counted: [UInt64: Bool] = [:]
-    private var bodies: [UInt64: [UInt8]] = [:]
-    private var bodyBytes = 0
-
-    /// Whether the handler can take an item now.
-    var isFree: Bool { hasHandler && current == nil && paused == nil }
-
-    /// The end of the pause after a failure.
-    var pausedUntil: MonotonicTime? { paused?.until }
-
-    mutating func handlerArrived() { (hasHandler, isPutOff) = (true, false) }
-
-    mutating func putOff() {
-        handlerLeft()
-        isPutOff = true
-    }
-
-    mutating func putOffEnded() { isPutOff = false }
-
-    mutating func handlerLeft() {
-        hasHandler = false
-        (bodies, bodyBytes) = ([:], 0)
-    }
-
-    mutating func begin(_ ordinal: UInt64) { current = ordinal }
-
-    /// The item has ended, or the handler failed. The pause of an item that ends is over: the next one does not wait
-    /// for it.
-    mutating func end(_ ordinal: UInt64) {
-        if current == ordinal { current = nil }
-        if paused?.ordinal == ordinal { paused = nil }
-    }
-
-    mutating func pause(of ordinal: UInt64, until time: MonotonicTime) { paused = (ordinal, time) }
-
-    /// Each further time for the same item makes the pause longer.
-    mutating func pauseWithoutAttempt(of ordinal: UInt64, at time: MonotonicTime) {
-        let times = (untaken?.ordinal == ordinal ? untaken?.times ?? 0 : 0) + 1
-        untaken = (ordinal, times)
-        pause(of: ordinal, until: time + RetryPause.forSpace(afterRefusals: times))
-    }
-
-    mutating func timeAdvanced(to time: MonotonicTime) { if let end = paused?.until, end <= time { paused = nil } }
-
-    // MARK: attempts counted ahead
-
-    var countedCount: Int { counted.count }
-
-    /// How many more attempts may be counted ahead.
-    func countable(_ limits: DeliveryLimits) -> Int { hasHandler ? limits.countedAhead - counted.count : 0 }
-
-    mutating func count(_ ordinal: UInt64) { counted[ordinal] = false }
-
-    /// The items whose attempts are counted; none is any longer.
-    mutating func takeCounted() -> [UInt64] {
-        defer { counted = [:] }
-        return counted.keys.sorted()
-    }
-
-    /// Their commit is done. Items that were delivered or have ended meanwhile are counted no longer.
-    mutating func becameDurable(_ ordinals: [UInt64]) { for ordinal in ordinals { counted[ordinal]? = true } }
-
-    /// Keeps the body of a waiting item for its turn, if there is room: reading it back would wait for a commit.
-    mutating func keep(_ body: [UInt8], of ordinal: UInt64) {
-        guard hasHandler, current != ordinal, body.count <= Self.bodyLimit - bodyBytes else { return }
-        bodies[ordinal] = body
-        bodyBytes += body.count
-    }
-
-    /// The item is delivered now, or has ended.
-    /// - Returns: whether its attempt is counted, and durably; its body if it is in memory.
-    mutating func take(_ ordinal: UInt64) -> (isCounted: Bool, isDurable: Bool, body: [UInt8]?) {
-        let body = bodies.removeValue(forKey: ordinal)
-        bodyBytes -= body?.count ?? 0
-        guard let isDurable = counted.removeValue(forKey: ordinal) else { return (false, false, body) }
-        return (true, isDurable, body)
-    }
 }

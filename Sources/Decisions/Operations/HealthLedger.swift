@@ -24,6 +24,8 @@ package struct HealthProblem: Hashable, Sendable {
         case refusedKeys = "refused-keys"
         /// The key set in force for an app has expired.
         case expiredKeys = "expired-keys"
+        /// An app has had an item of a paired device for too long without a verdict (LIM-145).
+        case inHandler = "in-handler"
         /// Items failed too often and wait for an operator.
         case deadLetters = "dead-letters"
         /// The clock of a paired device differs; without a pairing, this device's own clock is not set (CFG-33).
@@ -37,8 +39,8 @@ package struct HealthProblem: Hashable, Sendable {
         fileprivate var mustLast: Bool {
             switch self {
             case .unlinked, .store: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .deadLetters, .clock,
-                .draining:
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .inHandler,
+                .deadLetters, .clock, .draining:
                 false
             }
         }
@@ -47,8 +49,8 @@ package struct HealthProblem: Hashable, Sendable {
         package var hasTimeInText: Bool {
             switch self {
             case .unlinked, .clock: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .deadLetters, .store,
-                .draining:
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .inHandler,
+                .deadLetters, .store, .draining:
                 false
             }
         }

@@ -167,6 +167,29 @@ import Testing
         #expect(problem()?["text"]?.stringValue?.hasSuffix("it is linked again") == true)
     }
 
+    @Test func `CTL-12, LIM-145: health names an item that an app keeps in its handler, until the app has answered`()
+        throws
+    {
+        try nodes.pair()
+        let app = try nodes.startApp()
+        let sender = try nodes.startSender()
+        try sender.send(nodes.item())
+        nodes.run(until: { !app.received(.delivery).isEmpty })
+        func problem() -> PropertyListDictionary? {
+            nodes.ask(nodes.secondary, "health").body.rows("problems").first { $0["name"] == "in-handler" }
+        }
+        nodes.clock.advance(by: .seconds(290))
+        #expect(problem() == nil)
+        nodes.clock.advance(by: .seconds(11))
+        let delivery = try #require(app.received(.delivery).last)
+        let id = try #require(delivery.id)
+        let text = try #require(problem()?["text"]?.stringValue)
+        #expect(text.contains("\(nodes.app) (userInfo \(id))"), "\(text)")
+        #expect(problem()?["pairing"] == (try nodes.pairing(of: nodes.secondary)))
+        try app.send(delivery.verdict())
+        nodes.run(until: { problem() == nil })
+    }
+
     @Test func `CTL-10, CTL-12: the clocks differ for as long as one is set and the other is not, and not for longer`()
         throws
     {

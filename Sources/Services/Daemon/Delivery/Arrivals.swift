@@ -10,6 +10,7 @@ package import TandemWire
 /// The inbound ledgers of all pairings, and the applications that take their items; confined to its loop.
 package final class Arrivals {
     typealias Ledger = JournaledQueue<InboundLedger>
+    typealias HeldItem = (key: QueueKey, id: UniqueIdentifier, since: MonotonicTime)
 
     /// The items that an application takes.
     private struct Consumer {
@@ -305,6 +306,16 @@ package final class Arrivals {
     /// Unfinished items and dead letters of each queue.
     var counts: [(key: QueueKey, items: Int, letters: Int)] {
         ledgers.map { ($0, $1.machine.count, $1.machine.deadLetterCount) }
+    }
+
+    /// The items that apps have had without a verdict for the time of LIM-145, the oldest first.
+    var held: [HeldItem] {
+        let now = reading.monotonic
+        return ledgers.values.compactMap { ledger -> HeldItem? in
+            guard let held = ledger.machine.held(at: now), ledger.machine.key.channel.isForApps else { return nil }
+            return (key: ledger.machine.key, id: held.id, since: held.since)
+        }
+        .sorted { ($0.since, $0.id) < ($1.since, $1.id) }
     }
 
     /// The highest sequences stored in order from the peer (SES-2).
