@@ -239,15 +239,16 @@ import Testing
     func locks() throws {
         func lock(
             _ access: SettingAccess, _ layer: String, _ editor: SettingAccess, _ kind: Specifier.Kind = .textField,
-            isWaived: Bool = false
+            isWaived: Bool = false, isNotLoaded: Bool = false
         ) throws -> PageView.Lock? {
             let declaration = SettingDeclaration("k", .string, access: access, initial: .string(""))
-            let value = PageValue(value: "x", layer: layer, isWaived: isWaived)
+            let value = PageValue(value: "x", layer: layer, isWaived: isWaived, isNotLoaded: isNotLoaded)
             let request = PageRequest(editor: editor, values: ["k": value])
             return try view([Specifier(kind, ["Key": "k"])], request, [declaration]).rows[0].lock
         }
         #expect(try lock(.user, "signed", .user) == .signedValue && lock(.signed, "default", .user) == .signedOnly)
         #expect(try lock(.user, "signed", .user, isWaived: true) == .waivedValue)
+        #expect(try lock(.user, "signed", .user, isWaived: true, isNotLoaded: true) == .notLoadedValue)
         #expect(try lock(.user, "user", .counterpart) == .notForCounterpart)
         #expect(try lock(.counterpart, "user", .counterpart) == nil && lock(.user, "user", .user) == nil)
         #expect(try lock(.user, "user", .user, .titleValue) == .shownOnly)

@@ -262,7 +262,10 @@ private struct PageMaking {
         _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ known: PageValue?, _ value: PropertyListValue?
     ) -> PageView.Lock? {
         guard let declaration else { return .noValue }
-        if known?.layer == "signed" { return known?.isWaived == true ? .waivedValue : .signedValue }
+        if let known, known.layer == "signed" {
+            if known.isNotLoaded { return .notLoadedValue }
+            return known.isWaived ? .waivedValue : .signedValue
+        }
         if declaration.access == .signed { return .signedOnly }
         if declaration.access < request.editor { return .notForCounterpart }
         if known?.isWithheld == true { return .withheld }

@@ -24,11 +24,13 @@ package struct PageValue: Sendable, Equatable {
     package let isWithheld: Bool
     /// Whether it is a signed value whose signature is invalid, and was allowed (CFG-22).
     package let isWaived: Bool
+    /// Whether it is a signed value that the app has said not to load (CFG-42).
+    package let isNotLoaded: Bool
 
     package init(
         value: PropertyListValue?, layer: String, isEdited: Bool = false, edit: PropertyListValue? = nil,
         author: String? = nil, tag: [UInt8] = [], added: PropertyListValue? = nil, isWithheld: Bool = false,
-        isWaived: Bool = false
+        isWaived: Bool = false, isNotLoaded: Bool = false
     ) {
         self.value = value
         self.layer = layer
@@ -39,6 +41,7 @@ package struct PageValue: Sendable, Equatable {
         self.added = added
         self.isWithheld = isWithheld
         self.isWaived = isWaived
+        self.isNotLoaded = isNotLoaded
     }
 
     /// The values of the rows of `settings-get`, by key.
@@ -51,7 +54,8 @@ package struct PageValue: Sendable, Equatable {
                     value: row["value"], layer: row["layer"]?.stringValue ?? "default",
                     isEdited: row["edited"]?.booleanValue ?? false, edit: row["edit"], author: row["by"]?.stringValue,
                     tag: row["tag"]?.dataValue ?? [], added: row["choices"],
-                    isWaived: row["waived"]?.booleanValue ?? false)
+                    isWaived: row["waived"]?.booleanValue ?? false,
+                    isNotLoaded: row["notLoaded"]?.booleanValue ?? false)
             )
         }
         // A secondary's answer may name a key twice.
@@ -299,6 +303,8 @@ package struct PageView: Sendable, Equatable {
         case signedValue
         /// Such a value whose signature is invalid, and was allowed.
         case waivedValue
+        /// A signed value that the app does not load: it has another one.
+        case notLoadedValue
         /// The app lets nothing but a signed configuration set it.
         case signedOnly
         /// The app does not let the paired device edit it.
@@ -318,6 +324,8 @@ package struct PageView: Sendable, Equatable {
             case .signedValue: "Set by a signed configuration. Only a signed configuration changes it."
             case .waivedValue:
                 "Set by a configuration whose signature is INVALID, which the app and its device allow."
+            case .notLoadedValue:
+                "Signed, but NOT loaded by the app, which has another value: its status says why."
             case .signedOnly: "Changed by a signed configuration only."
             case .notForCounterpart: "The app does not let the paired device change it."
             case .withheld: "The app has set this itself to a value that no page can show."

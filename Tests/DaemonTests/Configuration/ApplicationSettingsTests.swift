@@ -91,6 +91,17 @@ import Testing
         }
     }
 
+    @Test("CFG-42, CTL-39, SES-78: a signed value that the app does not load is marked, in full and in short rows")
+    func markedAsNotLoaded() throws {
+        let state = SettingsState(
+            document: document, edits: SettingEdits(), signed: SignedValues(values: ["volume": 9], isNotLoaded: true),
+            secrets: [:], code: { _ in [] })
+        let short = SettingsState.rows(state.shortRows.map { .dictionary($0) }, of: document)
+        for rows in [state.declaredRows, short] {
+            #expect(rows.filter { $0["notLoaded"] == true }.map { $0["key"] } == ["volume"])
+        }
+    }
+
     @Test("SES-71, SCH-6: a daemon asks for a schema that it lacks, keeps it over a restart, and asks for another one")
     func brought() throws {
         let app = try nodes.startApp(registration)
@@ -517,12 +528,13 @@ import Testing
         let lines = nodes.lines("the app does not load what is applied")
         #expect(lines.count == 1 && lines[0].contains("over the maximum 50"), "\(lines)")
         #expect(problem()?.contains("\(nodes.app) [schema]") == true)
+        #expect(self.row("volume")?["layer"] == "signed" && self.row("volume")?["notLoaded"] == true)
         let words: PropertyListValue = "the app does not load it [schema]: volume: 80 is over the maximum 50"
         nodes.run(until: { (try? nodes.rows("desired", of: nodes.primary).first?["text"]) == words })
         #expect(try nodes.rows("desired", of: nodes.primary).first?["verdict"] == "applied")
         next.disconnect()
         _ = try nodes.startApp(registration)
         nodes.run(until: { (try? nodes.held()?["lastVerdict"] == "applied") == true })
-        #expect(try nodes.held()?["text"] == nil && problem() == nil)
+        #expect(try nodes.held()?["text"] == nil && problem() == nil && self.row("volume")?["notLoaded"] == nil)
     }
 }

@@ -539,7 +539,9 @@ final class ConfigurationService {
     func signedValues(of app: ApplicationIdentifier) -> SignedValues {
         let slot = context.shownKey(of: context.subject(of: app)).flatMap { receiver.state.slots[$0] }
         let values = slot?.shown?.record.payload.values ?? [:]
-        return SignedValues(values: values, isWaived: slot?.waived != nil)
+        return SignedValues(
+            values: values, isWaived: slot?.waived != nil,
+            isNotLoaded: slot.flatMap { receiver.loadFault(of: $0) } != nil)
     }
 
     /// Has an app read its files again (CFG-42).

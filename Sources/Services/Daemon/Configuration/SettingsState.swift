@@ -41,6 +41,8 @@ struct SignedValues: Sendable {
     var values: PropertyListDictionary = [:]
     /// Their signature is invalid, and was allowed (CFG-22).
     var isWaived = false
+    /// The app has said that it does not load them (CFG-42, CFG-115): it has its other values.
+    var isNotLoaded = false
 }
 
 /// An app's settings at one moment, as far as its daemon knows them.
@@ -64,6 +66,7 @@ struct SettingsState: Sendable {
             let (name, list) = (declaration.name, secrets[declaration.name])
             var row = Self.row(declaration, signed.values[name], edits[name], edits.choices.lists[name], list, code)
             if signed.isWaived, signed.values[name] != nil { row["waived"] = true }
+            if signed.isNotLoaded, signed.values[name] != nil { row["notLoaded"] = true }
             return row
         }
     }
@@ -155,7 +158,7 @@ struct SettingsState: Sendable {
     // MARK: short rows (SES-78)
 
     /// The keys of a row that the document does not decide.
-    private static let shortKeys = ["layer", "waived", "value", "edit", "edited", "tag"]
+    private static let shortKeys = ["layer", "waived", "notLoaded", "value", "edit", "edited", "tag"]
 
     /// The rows of the properties that are not at their defaults, without what the document says.
     var shortRows: [PropertyListDictionary] {
