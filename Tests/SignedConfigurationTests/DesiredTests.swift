@@ -508,24 +508,6 @@ import Testing
         #expect(fleet.standing(0)?.verdict == "applied" && fleet.standing(0)?.text == nil)
     }
 
-    @Test(
-        "CFG-114: of another configuration than the active one, or one that was rejected, no report follows the verdict"
-    )
-    func noReportAboutLoading() throws {
-        var fleet = try Fleet()
-        let first = try fleet.delivered(try fleet.envelope(1))
-        #expect(try fleet.report(0, first, .applied, onTrial: false) == nil)
-        #expect(try fleet.report(0, first, .applied, onTrial: false, text: "not loaded") == nil)
-        let second = try fleet.delivered(try fleet.envelope(2))
-        #expect(try fleet.report(0, second, .rejected(.schema), good: first) == nil)
-        for item in [first, second] {
-            #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, .applied, onTrial: false) }
-        }
-        let third = try fleet.delivered(try fleet.envelope(3))
-        #expect(try fleet.report(0, third, .applied, onTrial: true) == nil)
-        #expect(fleet.standing(0)?.text == nil, "another one is active")
-    }
-
     @Test("CFG-104, CFG-114: a follow-up that comes in place of the last verdict shows its words")
     func followUpInPlaceOfTheLastVerdict() throws {
         var fleet = try Fleet()

@@ -117,7 +117,7 @@ package struct SecondaryStanding: Sendable, Equatable {
             isApplied
             ? Verdict.applied.name
             : delivery?.verdict ?? state?.refusals.first { $0.digest == desired.digest }?.verdict
-        text = isApplied ? state?.loadFault : delivery?.text
+        text = isApplied ? state?.loadFault : Self.words(delivery?.text, state)
         ending = isApplied ? nil : delivery?.ending
         outstanding = isApplied ? nil : delivery.flatMap { $0.awaitsVerdict ? $0 : nil }
         let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
@@ -127,6 +127,13 @@ package struct SecondaryStanding: Sendable, Equatable {
         awaitsApplication =
             !isDrift && !addressee.hasApplication(desired.key.application)
             && Verdict.isPossibleWithoutApplication(verdict, ending)
+    }
+
+    /// The words on a delivery, and why the app does not load what is active in its place (CFG-114).
+    private static func words(_ text: String?, _ state: SecondaryState?) -> String? {
+        guard let state, let good = state.good, let fault = state.loadFault else { return text }
+        let ofActive = "of the active version \(good.version): \(fault)"
+        return text.map { "\($0); \(ofActive)" } ?? ofActive
     }
 
     /// Whether what it has applied has outlived its lifetime.

@@ -157,6 +157,9 @@ package struct SecondaryState: Sendable, Equatable {
     package internal(set) var open: [ForwardedConfiguration] = []
     /// The last delivery that has one, or that ended without.
     package internal(set) var last: ForwardedConfiguration?
+    /// The last delivery that was answered by `applied`, while ``last`` is a later one that was not: reports may follow
+    /// it (CFG-114).
+    private var lastApplied: ForwardedConfiguration?
     /// The configuration that the last report says is active.
     package internal(set) var good: GoodConfiguration?
     private var lastLoadFault: NamedFault?
@@ -176,11 +179,13 @@ package struct SecondaryState: Sendable, Equatable {
 
     init() {}
 
-    /// The deliveries that a report may answer: those without a final verdict, and the last one while what it brought
-    /// is active, because its app may not load it any longer (CFG-114).
+    /// The deliveries that a report may answer: those without a final verdict, and the last applied one while what it
+    /// brought is active, because its app may not load it any longer (CFG-114).
     var answerable: [ForwardedConfiguration] {
-        guard let last, last.verdict == Verdict.applied.name, last.digest == good?.digest else { return open }
-        return open + [last]
+        open
+            + [last, lastApplied].compactMap(\.self).filter {
+                $0.verdict == Verdict.applied.name && $0.digest == good?.digest
+            }
     }
 
     /// Why the app does not load what is active, in the secondary's words (CFG-114); nil if it does, as far as known.
@@ -230,11 +235,18 @@ package struct SecondaryState: Sendable, Equatable {
     }
 
     mutating func restore(_ entry: ForwardedConfiguration) {
-        if entry.isFinished {
-            if last.map({ $0.accepted < entry.accepted }) ?? true { last = entry }
-        } else {
+        guard entry.isFinished else {
             open.append(entry)
-            open.sort { $0.accepted < $1.accepted }
+            return open.sort { $0.accepted < $1.accepted }
+        }
+        let applied = Verdict.applied.name
+        switch last {
+        // Of two finished ones the later one was not applied, whatever the clock said.
+        case let former? where former.verdict == applied && entry.verdict != applied:
+            (last, lastApplied) = (entry, former)
+        case let former? where former.verdict != applied && entry.verdict == applied: lastApplied = entry
+        case let former? where former.accepted >= entry.accepted: break
+        default: last = entry
         }
     }
 
@@ -302,9 +314,10 @@ package struct SecondaryState: Sendable, Equatable {
 
     /// Nothing that was delivered or reported counts any longer: the deliveries are taken back.
     mutating func forgetDeliveries(_ transition: inout DesiredTransition) {
-        transition.changes += (open + [last].compactMap(\.self)).map { .forgotten($0) }
+        transition.changes += (open + [last, lastApplied].compactMap(\.self)).map { .forgotten($0) }
         transition.cancellations += open.filter { $0.verdict == nil }
-        (open, last, good, applied, refusals, history) = ([], nil, nil, nil, [], [])
+        (open, last, lastApplied) = ([], nil, nil)
+        (good, applied, refusals, history) = (nil, nil, [], [])
         (passed, lastLoadFault) = (nil, nil)
     }
 
@@ -342,19 +355,38 @@ package struct SecondaryState: Sendable, Equatable {
             last = entry
             return transition.changes.append(.forwarded(entry))
         }
+        if lastApplied?.id == entry.id {
+            // It has drifted (CFG-76), and a later delivery has the last verdict.
+            lastApplied = nil
+            return transition.changes.append(.forgotten(entry))
+        }
         if let last, last.accepted > entry.accepted, entry.verdict != Verdict.applied.name,
             last.verdict == Verdict.applied.name, last.digest == good?.digest
         {
             open.removeAll { $0.id == entry.id }
             return transition.changes.append(.forgotten(entry))
         }
-        if let last { transition.changes.append(.forgotten(last)) }
+        retireLast(for: entry, &transition)
         // Earlier deliveries of the same bytes are never answered: reports come in order.
         let older = open.prefix { $0.id != entry.id }.filter { $0.digest == entry.digest }
         transition.changes += older.map { .forgotten($0) }
         self.open.removeAll { open in open.id == entry.id || older.contains { $0.id == open.id } }
         last = entry
         transition.changes.append(.forwarded(entry))
+    }
+
+    /// The last one makes room for a later one. While what it brought is active it is kept, unless the later one is
+    /// applied.
+    private mutating func retireLast(for entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
+        guard let last else { return }
+        if entry.verdict == Verdict.applied.name {
+            transition.changes += [last, lastApplied].compactMap(\.self).map { .forgotten($0) }
+            lastApplied = nil
+        } else if last.verdict == Verdict.applied.name, last.digest == good?.digest {
+            lastApplied = last
+        } else {
+            transition.changes.append(.forgotten(last))
+        }
     }
 
     /// Whether one has been reported as applied after which the secondary can only reject this one: a higher version
