@@ -133,12 +133,19 @@ package struct AcceptedConfiguration: Sendable, Equatable {
 }
 
 extension AcceptedConfiguration {
+    /// The row of the store.
     package var dictionary: PropertyListDictionary {
+        var fields = summary
+        fields["statement"] = statement.map { .data($0) }
+        return fields
+    }
+
+    /// The line of an answer (CTL-24).
+    package var summary: PropertyListDictionary {
         var fields: PropertyListDictionary = [
             "version": PropertyListValue(version), "digest": .data(digest),
             "accepted": .integer(accepted.milliseconds), "signers": .array(signers.map { .data($0) }),
         ]
-        fields["statement"] = statement.map { .data($0) }
         fields["withdrawn"] = withdrawn.map { .integer($0.milliseconds) }
         return fields
     }

@@ -165,12 +165,7 @@ struct DesiredStatus {
     func show(_ key: ConfigurationSlotKey) async -> PropertyListDictionary {
         var body = key.fields
         body["desired"] = .array(state.desired(of: key).reversed().map { .dictionary(describe($0)) })
-        body["history"] = .array(
-            state.history(of: key).reversed().map { line in
-                var row = line.dictionary
-                row["statement"] = nil
-                return .dictionary(row)
-            })
+        body["history"] = .array(state.history(of: key).reversed().map { .dictionary($0.summary) })
         let (rows, more) = await rows(of: [key])
         body["secondaries"] = .array(
             rows.map { row in
