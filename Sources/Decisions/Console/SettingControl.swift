@@ -38,7 +38,7 @@ struct SettingControl {
         case .text(let traits), .secureText(let traits): return hasLineEnds ? area(traits) : field(traits)
         case .multilineText(let traits): return area(traits)
         case .choice(let choices) where choices.allowsOthers: return suggesting(choices)
-        case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) }, languages)
+        case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) }, titleLanguages: languages)
         case .radio(let choices): return radio(choices)
         case .date(let traits): return Markup([date(traits)] + zone + dateText)
         case .titleValue: return Markup([.tag("output", .init("id", row.field), foreign: row.shown)] + zone)
@@ -143,7 +143,10 @@ struct SettingControl {
     }
 
     /// The value that is none of the entries has one, too.
-    private func menu(_ entries: [(title: String, text: String)], _ languages: [String: String] = [:]) -> Markup {
+    /// - Parameter titleLanguages: those of the app's titles, by these; empty where the titles are the console's own.
+    private func menu(
+        _ entries: [(title: String, text: String)], titleLanguages: [String: String] = [:]
+    ) -> Markup {
         let isListed = entries.contains { $0.text == text }
         let present = [(title: text.isEmpty ? "none" : text, text: text)]
         return .tag(
@@ -151,7 +154,7 @@ struct SettingControl {
             of: ((isListed ? [] : present) + entries).map { entry in
                 .tag(
                     "option", .init("value", entry.text), .flag("selected", if: entry.text == text),
-                    .optional("lang", languages[entry.title]), text: entry.title)
+                    .optional("lang", titleLanguages[entry.title]), text: entry.title)
             })
     }
 

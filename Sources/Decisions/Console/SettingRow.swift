@@ -83,7 +83,7 @@ struct SettingRow {
         if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
         // Of an edit in force by a person here its layer says everything.
         if let edit = row.edit, row.author != nil || row.hiddenEdit != nil {
-            notes.append(.tag("p", .init("class", "edit"), foreign: edit))
+            notes.append(.tag("p", foreign: edit))
         }
         if let other = fields.others[row.index] {
             let place = other.isLabelled ? other.field : other.id
