@@ -122,11 +122,11 @@ package struct SecondaryStanding: Sendable, Equatable {
         outstanding = isApplied ? nil : delivery.flatMap { $0.awaitsVerdict ? $0 : nil }
         let since = state?.awaited == desired.digest ? state?.awaitedSince : nil
         staleSince = isApplied ? nil : since ?? desired.accepted
-        isDrift = !isApplied && desired.isBrought(by: state?.applied)
+        isDrift = state?.hasDrifted(from: desired) ?? false
         lifetimeEnd = state?.lifetimeEnd(of: desired)
-        awaitsApplication =
-            !isDrift && !addressee.hasApplication(desired.key.application)
-            && Verdict.isPossibleWithoutApplication(verdict, ending)
+        awaitsApplication = Verdict.awaitsApplication(
+            hasApplication: addressee.hasApplication(desired.key.application), verdict: verdict, ending: ending,
+            isDrift: isDrift)
     }
 
     /// The words on a delivery, and why the app does not load what is active in its place (CFG-114).

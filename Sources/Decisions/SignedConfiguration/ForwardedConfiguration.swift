@@ -407,6 +407,11 @@ package struct SecondaryState: Sendable, Equatable {
         return delivery.map(\.verdict) ?? refusals.last { $0.digest == digest }?.verdict
     }
 
+    /// Whether the secondary had applied a configuration, and reports something else as active since.
+    package func hasDrifted(from desired: DesiredConfiguration) -> Bool {
+        !desired.isBrought(by: good?.digest) && desired.isBrought(by: applied)
+    }
+
     /// The newest delivery of an envelope.
     package func delivery(of digest: [UInt8]) -> ForwardedConfiguration? {
         open.last { $0.digest == digest } ?? (last?.digest == digest ? last : nil)

@@ -172,11 +172,13 @@ package enum Verdict: Sendable, Hashable {
 }
 
 extension Verdict {
-    /// Whether a secondary is known to have no more to do with a configuration than one without the app: it has not
-    /// got it, or has said only that it knows no key (CFG-74), which earlier daemons call `no-key`.
-    package static func isPossibleWithoutApplication(
-        _ name: String?, _ ending: ForwardedConfiguration.Ending? = nil
+    /// Whether nothing is expected of a secondary before it announces the app: it has not, and it has reported nothing
+    /// but that it knows no key (CFG-74; `no-key` from earlier daemons).
+    /// - Parameter isDrift: it had applied what is desired of it, and has lost it since.
+    package static func awaitsApplication(
+        hasApplication: Bool, verdict name: String?, ending: ForwardedConfiguration.Ending? = nil, isDrift: Bool = false
     ) -> Bool {
+        guard !hasApplication, !isDrift else { return false }
         switch ending {
         case .withdrawn?, .superseded?, .failed?: return false
         case .undelivered?, .notQueued?, nil: break

@@ -57,4 +57,24 @@ import Testing
         let row = try #require(primary.listed.first)
         #expect(row["secondaries"] == 1 && row["applied"] == 1 && row["noApp"] == nil)
     }
+
+    @Test("CTL-23, CTL-25: a secondary without the app that has drifted is drift for `apply`, too, and not `no-app`")
+    func driftWithoutTheApp() throws {
+        let primary = try OnePrimary()
+        primary.link()
+        primary.announceAnotherKey()
+        let envelope = try primary.envelope(1)
+        #expect(primary.apply(envelope) == nil)
+        primary.receive(try primary.applied(envelope, counter: 1))
+        #expect(primary.appliedCount == 1)
+        primary.announceAnotherKey()
+        primary.isAnnounced = false
+        let row = try #require(primary.listed.first)
+        #expect(row["drifted"] == 1 && row["secondaries"] == 1 && row["noApp"] == nil)
+        var outcome: ApplyOutcome?
+        primary.begin(envelope) { outcome = $0 }
+        primary.scheduler.advance(by: .milliseconds(1))
+        guard case .results(let results, _) = outcome else { throw Unexpected("\(String(describing: outcome))") }
+        #expect(results.map(\.awaitsApplication) == [false])
+    }
 }

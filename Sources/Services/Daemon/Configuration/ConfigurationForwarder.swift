@@ -225,9 +225,9 @@ final class ConfigurationForwarder {
         if let kept, let rollout = kept.rollout, !kept.isOffered(to: pairing) {
             result.hold = rollout.stopped == nil ? .heldBack : .stopped
         }
-        result.awaitsApplication =
-            !context.hasApplication(desired.key.application, at: peer)
-            && Verdict.isPossibleWithoutApplication(result.verdict, result.ending)
+        result.awaitsApplication = Verdict.awaitsApplication(
+            hasApplication: context.hasApplication(desired.key.application, at: peer), verdict: result.verdict,
+            ending: result.ending, isDrift: state?.hasDrifted(from: kept ?? desired) ?? false)
         return result
     }
 

@@ -159,8 +159,9 @@ final class KeyChainForwarder {
                 pairing: peer.pairing, name: peer.name, via: peer.via, verdict: verdict?.name,
                 text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: question.version,
                 digest: question.digest,
-                awaitsApplication: !context.hasApplication(question.subject.application, at: peer)
-                    && Verdict.isPossibleWithoutApplication(verdict?.name))
+                awaitsApplication: Verdict.awaitsApplication(
+                    hasApplication: context.hasApplication(question.subject.application, at: peer),
+                    verdict: verdict?.name))
         }
     }
 
