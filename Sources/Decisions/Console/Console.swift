@@ -368,14 +368,7 @@ package struct Console: ~Copyable {
     /// A failure of the daemon: what it refuses is the browser's fault, and everything else is not.
     /// - Parameter unsent: the form that came; without an answer it can be sent again.
     static func failure(_ error: ControlError, _ cookie: String, _ unsent: UnsentForm? = nil) -> WebAnswer {
-        let status =
-            switch error {
-            case .refused(let name, _): ControlFailureName(rawValue: name) == .unreachable ? 503 : 404
-            case .unfit: 404
-            case .failed, .unusable: 502
-            case .unanswered: 504
-            }
-        if status == 404 { return failure(status, "Refused", error.description, cookie) }
+        guard let status = error.statusWithoutAnswer else { return failure(404, "Refused", error.description, cookie) }
         return failure(status, "No answer", error.description, cookie, unsent?.markup ?? [])
     }
 }

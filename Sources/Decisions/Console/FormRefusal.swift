@@ -21,23 +21,31 @@ struct FormRefusal {
     /// A change that the daemon has not confirmed.
     init(_ error: ControlError) {
         text = error.description
+        let unanswered = error.statusWithoutAnswer
+        (status, isCertain) = (unanswered ?? 422, unanswered == nil)
         switch error {
-        case .refused(let name, let reason):
-            if ControlFailureName(rawValue: name) == .unreachable {
-                (status, isCertain) = (503, false)
-            } else if !reason.isEmpty {
-                text = reason
-            }
+        case .refused(_, let reason): if isCertain, !reason.isEmpty { text = reason }
         case .unfit(let reason, let checks):
             text = reason
             self.checks = PageRefusal.all(in: checks)
-        case .failed, .unusable: (status, isCertain) = (502, false)
-        case .unanswered: (status, isCertain) = (504, false)
+        case .failed, .unusable, .unanswered: break
         }
     }
 
     /// The sentence above the mistakes.
     var heading: String {
         isCertain ? "Nothing was changed." : "No answer came: look whether it was stored before you save it again."
+    }
+}
+
+extension ControlError {
+    /// The status where no daemon has judged the request; nil for a refusal.
+    var statusWithoutAnswer: Int? {
+        switch self {
+        case .refused(let name, _): ControlFailureName(rawValue: name) == .unreachable ? 503 : nil
+        case .unfit: nil
+        case .failed, .unusable: 502
+        case .unanswered: 504
+        }
     }
 }
