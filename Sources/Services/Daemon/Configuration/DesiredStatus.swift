@@ -6,6 +6,26 @@ import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration
 
+/// Rows of one answer, those that lack something first: at most LIM-85, and the number of those that are left out.
+struct LackingFirst {
+    private var lacking: [PropertyListDictionary] = []
+    private var others: [PropertyListDictionary] = []
+    private var count = 0
+
+    /// - Parameter row: not called for a row that has no room.
+    mutating func add(isLacking: Bool, _ row: () -> PropertyListDictionary) {
+        count += 1
+        if isLacking {
+            if lacking.count < DesiredStatus.rowLimit { lacking.append(row()) }
+        } else if others.count < DesiredStatus.rowLimit {
+            others.append(row())
+        }
+    }
+
+    var shown: [PropertyListDictionary] { Array((lacking + others).prefix(DesiredStatus.rowLimit)) }
+    var more: Int { max(0, count - DesiredStatus.rowLimit) }
+}
+
 /// The desired state of a primary at one moment. Its tables are apps times secondaries, and worked out in parts.
 struct DesiredStatus {
     struct Secondary {
@@ -41,22 +61,17 @@ struct DesiredStatus {
 
     /// One row for each secondary and slot, those that lack something first, and the number of rows that are left out.
     func rows(of keys: [ConfigurationSlotKey]) async -> (rows: [PropertyListDictionary], more: Int) {
-        var (lacking, others, count) = ([PropertyListDictionary](), [PropertyListDictionary](), 0)
+        var rows = LackingFirst()
         var pace = AnswerPace(on: scheduler)
         for key in keys {
             for secondary in secondaries {
                 await pace.step()
                 guard let standing = state.standing(of: secondary.addressee, for: key) else { continue }
-                count += 1
-                if standing.staleSince != nil, !standing.awaitsApplication {
-                    if lacking.count < Self.rowLimit { lacking.append(row(secondary, key, standing)) }
-                } else if others.count < Self.rowLimit {
-                    others.append(row(secondary, key, standing))
-                }
+                let isLacking = standing.staleSince != nil && !standing.awaitsApplication
+                rows.add(isLacking: isLacking) { row(secondary, key, standing) }
             }
         }
-        let rows = Array((lacking + others).prefix(Self.rowLimit))
-        return (rows, count - rows.count)
+        return (rows.shown, rows.more)
     }
 
     private func row(

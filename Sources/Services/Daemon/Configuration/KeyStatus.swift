@@ -40,25 +40,20 @@ struct KeyStatus {
 
     // MARK: secondaries
 
-    /// One row for each secondary and app with key sets or revocations, those that lack one first, and the number of
-    /// rows that are left out.
-    func rows(of app: ApplicationIdentifier? = nil) async -> (rows: [PropertyListDictionary], more: Int) {
-        var (lacking, others, count) = ([PropertyListDictionary](), [PropertyListDictionary](), 0)
+    /// Adds to an answer one row for each secondary and app with key sets or revocations, those that lack one first,
+    /// and the number of rows that are left out.
+    func add(to body: inout PropertyListDictionary, of app: ApplicationIdentifier? = nil) async {
+        var rows = LackingFirst()
         var pace = AnswerPace(on: context.scheduler)
         for anchor in brought where app.map({ $0 == anchor.key.application }) ?? true {
             for peer in context.receivers(of: anchor.key.application) {
                 await pace.step()
                 guard let standing = standing(of: peer, along: anchor) else { continue }
-                count += 1
-                if standing.waiting > 0 {
-                    if lacking.count < DesiredStatus.rowLimit { lacking.append(row(peer, anchor, standing)) }
-                } else if others.count < DesiredStatus.rowLimit {
-                    others.append(row(peer, anchor, standing))
-                }
+                rows.add(isLacking: standing.waiting > 0) { row(peer, anchor, standing) }
             }
         }
-        let rows = Array((lacking + others).prefix(DesiredStatus.rowLimit))
-        return (rows, count - rows.count)
+        body["keys"] = .array(rows.shown.map { .dictionary($0) })
+        if rows.more > 0 { body["keysMore"] = .integer(Int64(rows.more)) }
     }
 
     /// The secondaries that refuse what they lack, each with the name of the refusal. Without a row for each secondary

@@ -71,9 +71,7 @@ struct DesiredShowCommand<Device: ConfiguredDevice>: ControlCommand {
         let ordinal = await device.configuration.waitForChange(after: after, atMost: wait)
         let status = device.configuration.desired
         var body = await status.show(try choice.key(in: status, orFormer: true))
-        let keys = await device.configuration.keyStatus.rows(of: choice.app)
-        body["keys"] = .array(keys.rows.map { .dictionary($0) })
-        if keys.more > 0 { body["keysMore"] = .integer(Int64(keys.more)) }
+        await device.configuration.keyStatus.add(to: &body, of: choice.app)
         body["ordinal"] = PropertyListValue(ordinal)
         return body
     }

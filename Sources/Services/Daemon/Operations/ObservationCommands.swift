@@ -42,9 +42,7 @@ struct StatusCommand: ControlCommand {
         let (rows, more) = await desired.rows(of: desired.keys(of: nil))
         status["desired"] = .array(rows.map { .dictionary($0) })
         if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
-        let keys = await node.configuration.keyStatus.rows()
-        status["keys"] = .array(keys.rows.map { .dictionary($0) })
-        if keys.more > 0 { status["keysMore"] = .integer(Int64(keys.more)) }
+        await node.configuration.keyStatus.add(to: &status)
         status["far"] = .array(node.configuration.farSecondaries.all.map { .dictionary($0) })
         status["contexts"] = .array(node.contexts)
         status["counterparts"] = .array(node.counterpartIdentities)
