@@ -86,23 +86,24 @@ import Testing
     @Test(
         "LIM-145: an item that its handler has had for five minutes is named, until the verdict; each attempt has its own"
     )
-    func heldItem() throws {
+    func itemInHandler() throws {
         var ledger = try ledgerWithConsumer()
         let item = arrived(1)
         _ = ledger.arrived(item, at: reading(100))
         _ = ledger.arrived(arrived(2), at: reading(200))
-        let early = ledger.held(at: reading(399).monotonic)?.id
-        let held = ledger.held(at: reading(400).monotonic)
-        #expect(early == nil && held?.id == item.item.id && held?.since == reading(100).monotonic)
+        let early = ledger.inHandler(at: reading(399).monotonic)?.id
+        let long = ledger.inHandler(at: reading(400).monotonic)
+        #expect(early == nil && long?.id == item.item.id && long?.since == reading(100).monotonic)
         _ = ledger.failed(1, at: reading(500))
-        let waiting = ledger.held(at: reading(500).monotonic)?.id
+        let waiting = ledger.inHandler(at: reading(500).monotonic)?.id
         _ = ledger.timeAdvanced(at: reading(501))
-        let (again, late) = (ledger.held(at: reading(800).monotonic)?.id, ledger.held(at: reading(801).monotonic)?.id)
+        let again = ledger.inHandler(at: reading(800).monotonic)?.id
+        let late = ledger.inHandler(at: reading(801).monotonic)?.id
         #expect(waiting == nil && again == nil && late == item.item.id)
         _ = ledger.handled(1, at: reading(801))
-        let next = ledger.held(at: reading(1100).monotonic)?.id
+        let next = ledger.inHandler(at: reading(1100).monotonic)?.id
         _ = ledger.consumerLeft(at: reading(1101))
-        let left = ledger.held(at: reading(9_000).monotonic)?.id
+        let left = ledger.inHandler(at: reading(9_000).monotonic)?.id
         #expect(next == nil && left == nil, "the next one has its own time")
     }
 

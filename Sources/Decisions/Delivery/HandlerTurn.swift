@@ -50,7 +50,7 @@ struct HandlerTurn: Sendable {
     mutating func begin(_ ordinal: UInt64, at time: MonotonicTime) { (current, begun) = (ordinal, time) }
 
     /// The item that the handler has had for at least this long, and since when.
-    func held(for time: Duration, at now: MonotonicTime) -> (ordinal: UInt64, since: MonotonicTime)? {
+    func inHandler(for time: Duration, at now: MonotonicTime) -> (ordinal: UInt64, since: MonotonicTime)? {
         guard let current, now.since(begun) >= time else { return nil }
         return (ordinal: current, since: begun)
     }

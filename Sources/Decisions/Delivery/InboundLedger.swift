@@ -60,11 +60,11 @@ package struct InboundLedger: ~Copyable, Sendable {
     package var deadLetterCount: Int { records.deadLetterCount }
 
     /// The item that its handler has had without a verdict for the time of LIM-145, and since when; nil for none.
-    package func held(at now: MonotonicTime) -> (id: UniqueIdentifier, since: MonotonicTime)? {
-        guard let held = turn.held(for: limits.handling, at: now), let id = records[held.ordinal]?.id else {
+    package func inHandler(at now: MonotonicTime) -> (id: UniqueIdentifier, since: MonotonicTime)? {
+        guard let item = turn.inHandler(for: limits.handling, at: now), let id = records[item.ordinal]?.id else {
             return nil
         }
-        return (id: id, since: held.since)
+        return (id: id, since: item.since)
     }
 
     /// The items whose files must stay: their handler has not returned, or they are dead letters.

@@ -10,7 +10,7 @@ package import TandemWire
 /// The inbound ledgers of all pairings, and the applications that take their items; confined to its loop.
 package final class Arrivals {
     typealias Ledger = JournaledQueue<InboundLedger>
-    typealias HeldItem = (key: QueueKey, id: UniqueIdentifier, since: MonotonicTime)
+    typealias ItemInHandler = (key: QueueKey, id: UniqueIdentifier, since: MonotonicTime)
 
     /// The items that an application takes.
     private struct Consumer {
@@ -309,11 +309,11 @@ package final class Arrivals {
     }
 
     /// The items that apps have had without a verdict for the time of LIM-145, the oldest first.
-    var held: [HeldItem] {
+    var inHandler: [ItemInHandler] {
         let now = reading.monotonic
-        return ledgers.values.compactMap { ledger -> HeldItem? in
-            guard let held = ledger.machine.held(at: now), ledger.machine.key.channel.isForApps else { return nil }
-            return (key: ledger.machine.key, id: held.id, since: held.since)
+        return ledgers.values.compactMap { ledger -> ItemInHandler? in
+            guard let item = ledger.machine.inHandler(at: now), ledger.machine.key.channel.isForApps else { return nil }
+            return (key: ledger.machine.key, id: item.id, since: item.since)
         }
         .sorted { ($0.since, $0.id) < ($1.since, $1.id) }
     }

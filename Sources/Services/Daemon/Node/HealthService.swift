@@ -89,7 +89,7 @@ final class HealthService {
         let keys = configuration.keyStatus
         if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
         if !keys.expired.isEmpty { problems.insert(HealthProblem(.expiredKeys)) }
-        problems.formUnion(delivery.arrivals.held.map { HealthProblem(.inHandler, pairing: $0.key.pairing) })
+        problems.formUnion(delivery.arrivals.inHandler.map { HealthProblem(.inHandler, pairing: $0.key.pairing) })
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
@@ -147,10 +147,10 @@ final class HealthService {
     }
 
     /// Names the oldest items; each is the first of its queue.
-    private func heldText(_ pairing: UniqueIdentifier?, _ name: String) -> String {
-        let held = delivery.arrivals.held.filter { $0.key.pairing == pairing }
-        let named = held.prefix(3).map { "\($0.key.app) (\($0.key.channel.rawValue) \($0.id))" }
-        let rest = held.count > named.count ? " and \(held.count - named.count) more" : ""
+    private func inHandlerText(_ pairing: UniqueIdentifier?, _ name: String) -> String {
+        let items = delivery.arrivals.inHandler.filter { $0.key.pairing == pairing }
+        let named = items.prefix(3).map { "\($0.key.app) (\($0.key.channel.rawValue) \($0.id))" }
+        let rest = items.count > named.count ? " and \(items.count - named.count) more" : ""
         return "apps have had an item from \(name) for over five minutes and have not answered: "
             + "\(named.joined(separator: ", "))\(rest); the items behind it wait; look into the app, or restart it: then "
             + "the item comes again"
@@ -188,7 +188,7 @@ final class HealthService {
         case .expiredKeys:
             return "the key set in force has expired, and nothing new is accepted: "
                 + "\(Self.listed(configuration.keyStatus.expired)); apply the next one ('tandem keyset rotate')"
-        case .inHandler: return heldText(problem.pairing, name)
+        case .inHandler: return inHandlerText(problem.pairing, name)
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock where problem.pairing == nil:
             let apps = configuration.waitingForClock.map { "\($0.app) until \($0.floor)" }.joined(separator: ", ")
