@@ -184,7 +184,7 @@ import Testing
         let delivery = try #require(app.received(.delivery).last)
         let id = try #require(delivery.id)
         let text = try #require(problem()?["text"]?.stringValue)
-        #expect(text.contains("\(nodes.app) (userInfo \(id))"), "\(text)")
+        #expect(text.contains(" 5 min ") && text.contains("\(nodes.app) (userInfo \(id))"), "\(text)")
         #expect(problem()?["pairing"] == (try nodes.pairing(of: nodes.secondary)))
         try app.send(delivery.verdict())
         nodes.run(until: { problem() == nil })

@@ -151,7 +151,8 @@ final class HealthService {
         let items = delivery.arrivals.inHandler.filter { $0.key.pairing == pairing }
         let named = items.prefix(3).map { "\($0.key.app) (\($0.key.channel.rawValue) \($0.id))" }
         let rest = items.count > named.count ? " and \(items.count - named.count) more" : ""
-        return "apps have had an item from \(name) for over five minutes and have not answered: "
+        let time = Fact.span(milliseconds: DeliveryLimits().handling.saturatingMilliseconds)
+        return "apps have had an item from \(name) for over \(time) and have not answered: "
             + "\(named.joined(separator: ", "))\(rest); the items behind it wait; look into the app, or restart it: then "
             + "the item comes again"
     }
