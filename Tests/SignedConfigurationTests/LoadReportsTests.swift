@@ -82,7 +82,7 @@ import Testing
         }
         for loaded in [[], SHA256.digest([3])] {
             let fault = try #require(reply(loaded, about: applied)?.fault)
-            #expect(fault.digest == applied && fault.name == "not-loaded" && fault.rejection == nil)
+            #expect(fault.digest == applied && fault.name == "other-loaded" && fault.rejection == nil)
             #expect(fault.isOfOtherBytes && fault.isUnjudged && !fault.detail.isEmpty)
             let unrelated = try #require(reply(loaded, about: nil))
             #expect(unrelated.fault == nil, "nothing is applied that it could be about")

@@ -53,7 +53,7 @@ package struct LoadFault: Sendable {
         switch cause {
         case .rejected(let rejection): rejection.rawValue
         case .unread: UnjudgedOffer.name
-        case .otherBytes: "not-loaded"
+        case .otherBytes: "other-loaded"
         }
     }
 

@@ -286,7 +286,7 @@ import Testing
         try secondary.answer(1, other)
         #expect(secondary.host.offers.count == 3 && secondary.status?["lastVerdict"] == "applied")
         try secondary.answer(2, other)
-        #expect(secondary.host.offers.count == 3 && secondary.status?["lastVerdict"] == "not-loaded")
+        #expect(secondary.host.offers.count == 3 && secondary.status?["lastVerdict"] == "other-loaded")
         #expect(secondary.waiting.count == 2, "the verdict and the fault")
         secondary.scheduler.advance(by: ConfigurationLimits.unjudgedPause + .seconds(10))
         try #require(secondary.host.offers.count == 4)
