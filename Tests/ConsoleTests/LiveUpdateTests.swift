@@ -113,7 +113,7 @@ import Testing
         #expect(name(updates.event(at: device)) == "silent")
         device.take(status: status())
         #expect(name(updates.event(at: device)) == "device")
-        var late = LiveUpdates(of: nil, mark: FrontPage.mark([Self.away]))
+        var late = LiveUpdates(of: nil, mark: LiveState.deviceMark(Self.away))
         #expect(name(late.event(at: device)) == "device", "a page that was made without the daemon")
     }
 
@@ -159,7 +159,7 @@ import Testing
         #expect(state.mark != first)
     }
 
-    private func deviceMark(_ status: PropertyListDictionary) -> String { FrontPage.mark([.success(status)]) }
+    private func deviceMark(_ status: PropertyListDictionary) -> String { LiveState.deviceMark(.success(status)) }
 
     @Test("CON-15: the device's times are no change, and its links are")
     func times() {

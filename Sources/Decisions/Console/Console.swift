@@ -112,7 +112,8 @@ package struct Console: ~Copyable {
                             "Device", cookie: cookie,
                             [
                                 .tag(
-                                    "div", .init("id", "live"), .events(of: nil, mark: FrontPage.mark(replies)),
+                                    "div", .init("id", "live"),
+                                    .events(of: nil, mark: LiveState.deviceMark(replies[0])),
                                     of: FrontPage.content(replies))
                             ])))
             }

@@ -50,6 +50,14 @@ package struct LiveState: Sendable {
     /// - Parameter instance: the app; nil for the device.
     package init(of instance: AppInstance?) { self.instance = instance }
 
+    /// The mark of a page that shows the device.
+    /// - Parameter reply: the answer to `status` that the page was made of.
+    package static func deviceMark(_ reply: ConsoleReply) -> String {
+        var state = Self(of: nil)
+        state.take(status: reply)
+        return state.mark
+    }
+
     // MARK: looks
 
     /// A look at the app's settings begins.

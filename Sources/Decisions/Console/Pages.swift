@@ -120,13 +120,6 @@ package enum FrontPage {
         [.init(.status), .init(.health), .init(.deadLetters), .init(.trace, ["after": 0])]
     }
 
-    /// The mark of the state that the page shows.
-    package static func mark(_ replies: [ConsoleReply]) -> String {
-        var state = LiveState(of: nil)
-        state.take(status: replies[0])
-        return state.mark
-    }
-
     /// The content, from the answers to the requests; one that failed leaves its part out, and says so. Several that
     /// failed for one reason say it once.
     package static func content(_ replies: [ConsoleReply]) -> [Markup] {

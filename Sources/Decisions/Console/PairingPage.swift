@@ -80,7 +80,7 @@ struct PairingPage {
         let content: [Markup] =
             reports.isEmpty ? [.tag("p", text: "No link is open.")] : [.tag("ul", of: reports.map(item))]
         return .tag(
-            "div", .init("id", "live"), .events(of: nil, mark: FrontPage.mark([.success(status.body)])),
+            "div", .init("id", "live"), .events(of: nil, mark: LiveState.deviceMark(.success(status.body))),
             .init("aria-live", "polite"), of: content)
     }
 
