@@ -64,6 +64,17 @@ import Testing
         #expect(!error.description.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202e}" })
     }
 
+    @Test(
+        "LIM-13, SES-28, SES-31: the text beside each name that the receiving app's library answers with is cut",
+        arguments: [
+            "unhandled", "inbox-full", "malformed", "reserved-key", "handler-failed", "reply-dropped", "reply-invalid",
+            "not-active",
+        ])
+    func namesOfACounterpart(name: String) {
+        let error = SessionError(.genericError, name: name, reason: String(repeating: "x", count: 300))
+        #expect(error.description == "7001 genericError: \(String(repeating: "x", count: 128))\u{2026} [\(name)]")
+    }
+
     @Test("LIM-13: an own reason is shown whole, on one line")
     func ownText() {
         let reason = "/tmp/a\nb does not exist" + String(repeating: ".", count: 300)

@@ -161,7 +161,7 @@ package enum ErrorName: String, EnvelopeWord {
     case replyTooLarge = "reply-too-large"
     case mismatchedAnswer = "mismatched-answer"
 
-    // Names that the receiving app's library answers with (SES-28).
+    // Names that the receiving app's library answers with (SES-28, SES-31).
     case unhandled
     case inboxFull = "inbox-full"
     case reservedKey = "reserved-key"
@@ -189,11 +189,20 @@ package enum ErrorName: String, EnvelopeWord {
 }
 
 extension ErrorName {
-    /// The receiving app's library answers with it (SES-28): the text beside it is a counterpart's.
+    /// The receiving app's library answers with it (SES-28, SES-31): the text beside it is a counterpart's.
     fileprivate var isOfCounterpart: Bool {
         switch self {
-        case .unhandled, .inboxFull, .malformed, .reservedKey, .handlerFailed, .replyDropped, .replyInvalid: true
-        default: false
+        case .unhandled, .inboxFull, .malformed, .reservedKey, .handlerFailed, .replyDropped, .replyInvalid,
+            .notActive:
+            true
+        case .notPaired, .notInstalled, .duplicateID, .channel, .kind, .queueFull, .store, .insufficientSpace,
+            .fileError, .digestMismatch, .takenOver, .cancelled, .sharedPairing, .tooLarge, .tooManyRequests,
+            .draining, .unsupportedKind, .slowConsumer, .linkLost, .counterpartDisconnected, .replyTooLarge,
+            .mismatchedAnswer, .daemonLost, .switched, .unpaired, .ended, .noDaemon, .eventLoop, .endUnknown,
+            .rejected, .expired, .superseded, .version, .timeout, .topic, .key, .remaining, .application,
+            .identifier, .provides, .socket, .configuration, .noReplyWanted, .alreadyAnswered, .wrongKind,
+            .fileMissing, .notAFile, .fileExists, .fileAccess, .sourceChanged:
+            false
         }
     }
 }
