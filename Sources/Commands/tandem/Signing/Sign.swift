@@ -89,7 +89,7 @@ private struct SignRequest {
         return payload
     }
 
-    /// Fewer versions than this are few: a counter of nanoseconds does not come as far.
+    /// Fewer versions left than this are worth a warning. A version taken from a clock in nanoseconds leaves far more.
     private static let fewVersions: UInt64 = 1_000_000
 
     /// Warnings about what is allowed and seldom intended: a floor above the version, and a version that hardly any
