@@ -93,4 +93,26 @@ import Testing
         #expect(since.zone == "UTC" && since.line == "2026-11-23T09:00:05 UTC")
         #expect(try row("since").zone == nil && row("name").zone == nil && row("day").line == "")
     }
+
+    @Test("PAG-16: the default of a date, and an edit of one that a signed value hides, say that they are in UTC")
+    func datesOfNotes() throws {
+        let second = try #require(PropertyListDate(millisecondsSince1970: 1_795_392_000_000))
+        let first = try #require(PropertyListDate(millisecondsSince1970: 1_795_305_600_000))
+        let schema = SettingsSchema(["day", "since"].map { SettingDeclaration($0, .date, initial: .date(first)) })
+        let specifiers = Self.specifiers.filter { $0.key == "day" || $0.key == "since" }
+        let tree = pageTree(["Root": specifiers])
+        func rows(_ known: PageValue?) throws -> [PageView.Row] {
+            let values = known.map { ["day": $0, "since": $0] } ?? [:]
+            return try #require(PageView.make(tree, schema, PageRequest(values: values))).rows
+        }
+        let texts = ["2026-11-22 UTC", "2026-11-22T00:00 UTC"]
+        let others = try rows(PageValue(value: .date(second), layer: "user"))
+        #expect(others.compactMap { $0.defaultNote() } == texts.map { "Default: \($0)" })
+        #expect(others.compactMap { $0.defaultNote(onOneLine: true) } == texts.map { "Default: \($0)" })
+        for known in [nil, PageValue(value: .date(first), layer: "user")] {
+            #expect(try rows(known).allSatisfy { $0.defaultNote() == nil })
+        }
+        let hidden = PageValue(value: .date(second), layer: "signed", isEdited: true, edit: .date(first))
+        for (row, text) in try zip(rows(hidden), texts) { #expect(row.edit?.hasPrefix("Edited: \(text). ") == true) }
+    }
 }

@@ -75,9 +75,7 @@ struct SettingRow {
     }
 
     private var notes: Markup {
-        // A radio group's is that of its section.
-        let footer: String? = if case .choice(let choices) = row.kind { choices.footer } else { nil }
-        var notes = [row.subtitle, footer, row.summary].compactMap(\.self).map { text in
+        var notes = [row.subtitle, row.footer, row.summary].compactMap(\.self).map { text in
             Markup.tag("p", of: [.spoken(text, languages)])
         }
         if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
@@ -90,11 +88,9 @@ struct SettingRow {
             let link = Markup.tag("a", .init("href", "#" + place), foreign: other.name)
             notes.append(.tag("p", .init("class", "lock"), of: [Markup("The same setting as "), link, Markup(".")]))
         }
-        if let range = row.range { notes.append(.tag("p", text: "Range: \(range).")) }
-        if !row.shownDefault.isEmpty, row.shownDefault != row.shown, !isOfDraft {
-            notes.append(.tag("p", foreign: "Default: \(row.shownDefault)"))
-        }
-        if row.needsRestart { notes.append(.tag("p", text: "Takes effect when the app starts again.")) }
+        if let range = row.rangeNote { notes.append(.tag("p", text: range)) }
+        if let text = row.defaultNote(), !isOfDraft { notes.append(.tag("p", foreign: text)) }
+        if let restart = row.restartNote { notes.append(.tag("p", text: restart)) }
         if row.isSecret, row.isEditable {
             notes.append(.tag("p", text: "A secret: it can be written and is never shown. Empty leaves it as it is."))
         }
@@ -178,18 +174,6 @@ extension PageView {
         }
         let pairs = repeated.compactMap { row in fields.first { $0.key == row.key }.map { (row.index, $0) } }
         return Dictionary(pairs) { first, _ in first }
-    }
-}
-
-extension PageView {
-    /// The name of a property for the person: the title of its row, or its key.
-    func name(of key: String) -> String { rows.first { $0.key == key }?.name ?? key }
-
-    /// The names of properties in the order of the page.
-    func names(of keys: Set<String>) -> [String] {
-        var left = keys
-        let known = rows.compactMap { row in row.key.flatMap { left.remove($0) }.map { _ in row.name } }
-        return known + left.sorted()
     }
 }
 

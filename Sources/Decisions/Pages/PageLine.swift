@@ -8,13 +8,18 @@ extension PageView.Row {
     /// The zone of the date or time that the row shows, for people; nil for every other row.
     package var zone: String? {
         switch kind {
-        case .date: return "UTC"
-        case .titleValue:
-            guard let value, value.dateValue != nil else { return nil }
-            // Not the label that the page has for it.
-            return shown == PageInput.shown(value, DateTraits()) ? "UTC" : nil
-        default: return nil
+        case .date: "UTC"
+        case .titleValue: Self.zone(of: value, shownAs: shown, kind)
+        default: nil
         }
+    }
+
+    /// The zone of a text that shows a date (PAG-16); nil for any other value, and for the label that the page has for
+    /// a date.
+    static func zone(of value: PropertyListValue?, shownAs text: String, _ kind: PageView.Kind) -> String? {
+        guard let value, value.dateValue != nil else { return nil }
+        let traits: DateTraits = if case .date(let picker) = kind { picker } else { DateTraits() }
+        return text == PageInput.shown(value, traits) ? "UTC" : nil
     }
 
     /// The value on one line; empty for none and for a secret.
@@ -29,7 +34,7 @@ extension PageView.Row {
     }
 
     /// The default on one line; empty where none is shown.
-    package var lineOfDefault: String {
+    var lineOfDefault: String {
         switch kind {
         case .text, .multilineText: shownDefault.isEmpty ? "" : line(ofField: shownDefault)
         default: Self.onOneLine(shownDefault)

@@ -174,7 +174,7 @@ private struct PageMaking {
             alignment: specifier.alignment, value: value,
             shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
-            shownDefault: isSecret || picked != nil ? "" : shown(initial, kind, declaration, specifier),
+            shownDefault: isSecret || picked != nil ? "" : zoned(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false,
             hiddenEdit: hiddenEdit(known, kind, isSecret ? nil : declaration, specifier),
             author: known?.author, tag: known?.tag ?? [], allowsNothing: declaration?.allowsNothing ?? false,
@@ -190,7 +190,7 @@ private struct PageMaking {
         guard let known, known.isEdited, known.layer == "signed" else { return nil }
         guard let declaration, let edit = known.edit else { return "" }
         if case .list = kind { return edit.arrayValue.map { "\($0.count) items" } ?? "" }
-        return shown(edit, kind, declaration, specifier)
+        return zoned(edit, kind, declaration, specifier)
     }
 
     private func range(_ kind: PageView.Kind, _ declaration: SettingDeclaration?) -> String? {
@@ -474,6 +474,14 @@ private struct PageMaking {
             return value.map { PageInput.text($0, declaration) } ?? ""
         case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return ""
         }
+    }
+
+    /// As ``shown(_:_:_:_:)``, with the zone of a date: no field stands beside it (PAG-16).
+    private func zoned(
+        _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
+    ) -> String {
+        let text = shown(value, kind, declaration, specifier)
+        return PageView.Row.zone(of: value, shownAs: text, kind).map { "\(text) \($0)" } ?? text
     }
 
     private func shown(

@@ -24,7 +24,7 @@ package struct PageValue: Sendable, Equatable {
     package let isWithheld: Bool
     /// Whether it is a signed value whose signature is invalid, and was allowed (CFG-22).
     package let isWaived: Bool
-    /// Whether it is a signed value that the app has said not to load (CFG-42).
+    /// Whether it is a signed value that the app has said not to load (CFG-42, CFG-115, CFG-116).
     package let isNotLoaded: Bool
 
     package init(
@@ -155,13 +155,14 @@ package struct PageView: Sendable, Equatable {
         package let input: String
         /// The date of a picker, which the running app may have made of the value.
         let date: PropertyListDate?
-        /// The default for people; empty for a secret.
+        /// The default for people, with the zone of a date; empty for a secret.
         package let shownDefault: String
         /// The layer of the value; nil for a row without one.
         package let layer: String?
         /// Whether a reset would change something.
         package let isEdited: Bool
-        /// The edit for people that a signed value hides; empty for one without a text, nil for none.
+        /// The edit for people that a signed value hides, with the zone of a date; empty for one without a text, nil
+        /// for none.
         package let hiddenEdit: String?
         /// The primary that made the edit, if one did.
         package let author: String?
@@ -191,6 +192,23 @@ package struct PageView: Sendable, Equatable {
             let value = hiddenEdit.isEmpty ? "" : ": \(hiddenEdit)"
             return "\(edited)\(value). The signed value hides the edit, which a reset removes."
         }
+
+        /// A sentence about the default; nil without one, and where the value in force is the same.
+        /// - Parameter onOneLine: for a terminal (PAG-35).
+        package func defaultNote(onOneLine: Bool = false) -> String? {
+            let present = zone.map { "\(shown) \($0)" } ?? shown
+            guard layer != "default", !shownDefault.isEmpty, shownDefault != present else { return nil }
+            return "Default: \(onOneLine ? lineOfDefault : shownDefault)"
+        }
+
+        /// A sentence about the bounds of a number; nil without any.
+        package var rangeNote: String? { range.map { "Range: \($0)." } }
+
+        /// A sentence about a change that waits for a start; nil if it takes effect at once.
+        package var restartNote: String? { needsRestart ? "Takes effect when the app starts again." : nil }
+
+        /// The text below the choices; nil for a radio group, whose text is that of its section.
+        package var footer: String? { if case .choice(let choices) = kind { choices.footer } else { nil } }
 
         /// The title, or the key of a row that has none.
         package var name: String { title.isEmpty ? key ?? "" : title }
@@ -325,7 +343,7 @@ package struct PageView: Sendable, Equatable {
             case .waivedValue:
                 "Set by a configuration whose signature is INVALID, which the app and its device allow."
             case .notLoadedValue:
-                "Signed, but NOT loaded by the app, which has another value: its status says why."
+                "Signed, but the app does NOT load it and has another value. 'tandem status' on its device says why."
             case .signedOnly: "Changed by a signed configuration only."
             case .notForCounterpart: "The app does not let the paired device change it."
             case .withheld: "The app has set this itself to a value that no page can show."
@@ -335,4 +353,21 @@ package struct PageView: Sendable, Equatable {
             }
         }
     }
+}
+
+extension PageView {
+    /// The name of a property among all rows of the page.
+    package func name(of key: String) -> String { rows.name(of: key) }
+
+    /// The names of properties in the order of the page.
+    package func names(of keys: Set<String>) -> [String] {
+        var left = keys
+        let known = rows.compactMap { row in row.key.flatMap { left.remove($0) }.map { _ in row.name } }
+        return known + left.sorted()
+    }
+}
+
+extension [PageView.Row] {
+    /// The name of a property for the person: the title of its row, or its key.
+    package func name(of key: String) -> String { first { $0.key == key }?.name ?? key }
 }

@@ -165,8 +165,8 @@ struct PageEditor {
     /// Whether the draft of an item has neither ended with done nor with cancel.
     var isDrafting: Bool { if case .draft = screens[screens.count - 1] { true } else { false } }
 
-    /// The name of a property for the person: the title of its row, or its key.
-    func name(of key: String) -> String { rows.first { $0.key == key }.map(\.name) ?? key }
+    /// The name of a property, by the rows that were shown last.
+    func name(of key: String) -> String { rows.name(of: key) }
 
     /// The change was taken: a draft has ended.
     mutating func stored() {

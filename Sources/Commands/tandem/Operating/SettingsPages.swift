@@ -141,19 +141,14 @@ extension PageView.Row {
 
     /// Why it is as it is: rule, lock, edit; nil for a row about which there is nothing to say.
     var state: String? {
-        let restart = needsRestart ? "Takes effect when the app starts again." : nil
-        let all = [error, lock?.text, edit, press.map { _ in "Can be pressed." }, restart].compactMap(\.self)
+        let all = [error, lock?.text, edit, press.map { _ in "Can be pressed." }, restartNote].compactMap(\.self)
         let state = all.filter { !$0.isEmpty }.joined(separator: " ")
         return state.isEmpty ? nil : state
     }
 
     /// The lines below it, each safe to print: its state, its default and the app's own texts about it.
     var notes: [String] {
-        // A radio group's is that of its section.
-        let footer: String? = if case .choice(let choices) = kind { choices.footer } else { nil }
-        let other = layer == "default" || shownDefault.isEmpty || shownDefault == shown ? nil : lineOfDefault
-        let bounds = range.map { "Range: \($0)." }
-        let texts = [state, other.map { "Default: \($0)" }, bounds, subtitle, footer, summary]
+        let texts = [state, defaultNote(onOneLine: true), rangeNote, subtitle, footer, summary]
         return texts.flatMap { Printable.lines($0 ?? "") }
     }
 }
