@@ -22,12 +22,12 @@ import Testing
         .array(verdicts.map { ["name": "kiosk", "verdict": .string($0)] })
     }
 
-    @Test("CTL-25: a device that the configuration names and that is not paired is said")
+    @Test("CTL-25: a device that the configuration names and that is no secondary of its target is said")
     func absent() {
         let device = UniqueIdentifier.random()
-        let line = ApplyReport.absent(in: ["absent": [.data(device.bytes)]])
+        let line = ApplyReport.absenceWarning(in: ["absent": [.data(device.bytes)]])
         #expect(line?.hasSuffix("no secondaries of its target here: \(device)") == true)
-        #expect(ApplyReport.absent(in: ["results": results("applied")]) == nil)
+        #expect(ApplyReport.absenceWarning(in: ["results": results("applied")]) == nil)
     }
 
     @Test("CTL-25, CFG-79: an interrupted rollout says that others get it later")
@@ -56,12 +56,12 @@ import Testing
         ]
         let own: PropertyListValue = ["name": "hub", "verdict": "applied", "ended": [one], "endedMore": 3]
         let kiosk: PropertyListValue = ["name": "kiosk", "verdict": "applied"]
-        let ended = ApplyReport.ended(in: ["results": [own, kiosk]])
+        let ended = ApplyReport.endedFields(in: ["results": [own, kiosk]])
         #expect(ended == ["ended": [one], "endedMore": 3])
         let last: PropertyListDictionary = ["ordinal": 2, "results": [["name": "hub", "verdict": "applied"], kiosk]]
         let answer = ApplyReport.keeping(ended, in: last)
         #expect(answer == ["ordinal": 2, "results": [own, kiosk]])
-        let lines = ApplyReport.ended(Fact.list(answer["results"]))
+        let lines = ApplyReport.endedLines(of: Fact.list(answer["results"]))
         #expect(lines.first?.contains("version 42 for vendor:1 (threshold)") == true && lines.last == "and 3 more")
         #expect(ApplyReport.keeping([:], in: last) == last)
     }

@@ -15,9 +15,9 @@ extension Subcommand {
         options: [.device, .secondary, .application.required, .json],
         notes: """
             'layer' is where the value comes from, as far as the daemon knows: 'signed' configuration, a 'user's
-            edit, or the app's 'default'. A signed value is 'NOT loaded by the app' if the app has said that it cannot
-            load the configuration: 'tandem status' names the fault, and the app has another value. 'by' is the primary
-            that made the edit; without one it was made on the device.
+            edit, or the app's 'default'. A signed value is 'NOT loaded by the app' if the app has said that it does
+            not load the configuration: 'tandem status' names the fault, and the app has another value. 'by' is the
+            primary that made the edit; without one it was made on the device.
             'rules' are those of the app's schema beside the type: bounds, choices, a pattern, and whether nil is
             allowed.
             'settings pages' also shows what a running app's own code, files and environment set.

@@ -22,11 +22,12 @@ extension Subcommand {
         ],
         notes: """
             FILE holds the configuration or a text with its link, such as the output of 'tandem sign --link'; '-' is
-            standard input. Exit code 0: every secondary that has the app reported 'applied'; 'no-app' is one that has not
-            announced the app, and gets it then. It is the desired configuration from then on, also after Ctrl-C: each
-            secondary that lacks it gets it when it can; see 'tandem configuration show' and 'withdraw'. With --first or --only the other secondaries get it after the apps of the first have run with it
-            for 30 s; a rejection, or three ends of an app before that, stop it. Applied again without these options, it
-            goes to all.
+            standard input. Exit code 0: at least one secondary has the app, and each that has it reported 'applied'.
+            'no-app' is one that has not announced the app; it gets the configuration again when it does. It is the
+            desired configuration from then on, also after Ctrl-C: each secondary that lacks it gets it when it can; see
+            'tandem configuration show' and 'withdraw'. With --first or --only the other secondaries get it after the
+            apps of the first have run with it for 30 s; a rejection, or three ends of an app before that, stop it.
+            Applied again without these options, it goes to all.
             A key set or a revocation ('tandem keyset rotate' and 'revoke') takes effect on this device at once and for
             good, and reaches each secondary before any configuration. A configuration that the new keys do not verify is
             no longer desired.
@@ -64,7 +65,7 @@ extension Subcommand {
                 text: "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(text)")
         }
         let isUnchecked = answer["unchecked"] == true
-        if let warning = ApplyReport.absent(in: answer) { console.warn(warning) }
+        if let warning = ApplyReport.absenceWarning(in: answer) { console.warn(warning) }
         if arguments.has("json") {
             let results = Fact.list(answer["results"]).map { result in
                 isUnchecked ? result.body.merging(["unchecked": true]) : result.body
@@ -75,7 +76,7 @@ extension Subcommand {
                 console.warn("not checked here: this device trusts no key for it, and only the secondaries verify it")
             }
             let results = Fact.list(answer["results"])
-            (ApplyReport.lines(of: results) + ApplyReport.ended(results)).forEach { console.print($0) }
+            (ApplyReport.lines(of: results) + ApplyReport.endedLines(of: results)).forEach { console.print($0) }
         }
         try ApplyReport.check(answer)
     }
@@ -138,7 +139,7 @@ struct ApplyFollower {
             return ApplyReport.keeping(ended, in: last)
         } catch is ControlClient.Interruption {
             let results = Fact.list(ApplyReport.keeping(ended, in: answer)["results"])
-            throw CommandFailure.no(Self.interruption(pending(answer), of: body) + ApplyReport.ended(results))
+            throw CommandFailure.no(Self.interruption(pending(answer), of: body) + ApplyReport.endedLines(of: results))
         }
     }
 
@@ -148,7 +149,7 @@ struct ApplyFollower {
         let clock = ContinuousClock()
         let end = clock.now + wait
         answer = try ask(["wait": 0], time: .zero)
-        ended = ApplyReport.ended(in: answer)
+        ended = ApplyReport.endedFields(in: answer)
         // This device's own app: the daemon waits for it.
         guard var ordinal = answer["ordinal"] else {
             if pending(answer).isEmpty { return answer }
@@ -218,7 +219,7 @@ enum ApplyReport {
     }
 
     /// The keys of this device's own result that say what a change of keys has ended (CTL-26).
-    static func ended(in answer: PropertyListDictionary) -> PropertyListDictionary {
+    static func endedFields(in answer: PropertyListDictionary) -> PropertyListDictionary {
         let own = Fact.list(answer["results"]).first?.body ?? [:]
         return own.compactMapValues { key, value in ["ended", "endedMore"].contains(key) ? value : nil }
     }
@@ -233,7 +234,7 @@ enum ApplyReport {
     }
 
     /// A line for each configuration that a change of keys has ended.
-    static func ended(_ results: [Fact]) -> [String] {
+    static func endedLines(of results: [Fact]) -> [String] {
         results.flatMap { result in
             let lines = result.list("ended").map { one in
                 "no longer desired: version \(one.text("version")) for \(one.text("target"))"
@@ -249,8 +250,8 @@ enum ApplyReport {
 
     private static let noApp = "no-app"
 
-    /// A line for the devices that it names and that are not paired here (CTL-25).
-    static func absent(in answer: PropertyListDictionary) -> String? {
+    /// A warning with the devices that it names and that are no secondaries of its target here (CTL-25).
+    static func absenceWarning(in answer: PropertyListDictionary) -> String? {
         let devices = (answer["absent"]?.arrayValue ?? []).compactMap {
             $0.dataValue.flatMap { UniqueIdentifier(bytes: $0) }
         }
@@ -264,7 +265,9 @@ enum ApplyReport {
     static func check(_ answer: PropertyListDictionary) throws(CommandFailure) {
         let results = Fact.list(answer["results"])
         if results.isEmpty { throw .refused("no paired secondary; pair one first") }
-        if results.allSatisfy(hasNoApp) { throw .refused("no secondary has the app yet; each gets it when it does") }
+        if results.allSatisfy(hasNoApp) {
+            throw .refused("no secondary has the app yet; each gets the configuration again when it has")
+        }
         let others = results.filter { verdict(of: $0) != "applied" && !hasNoApp($0) }
         guard !others.isEmpty else {
             guard let count = answer["leftOut"]?.dictionaryValue?["results"]?.integerValue else { return }

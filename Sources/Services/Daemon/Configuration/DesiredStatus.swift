@@ -144,7 +144,7 @@ struct DesiredStatus {
 
     private func describe(_ desired: DesiredConfiguration, _ standings: [SecondaryStanding]) -> PropertyListDictionary {
         var body = describe(desired)
-        // One without the app is none that the configuration is for by now.
+        // A secondary in the state `no-app` is counted apart (CTL-24).
         let withoutApp = standings.count(where: \.awaitsApplication)
         body["secondaries"] = .integer(Int64(standings.count - withoutApp))
         if withoutApp > 0 { body["noApp"] = .integer(Int64(withoutApp)) }

@@ -41,7 +41,7 @@ struct SignedValues: Sendable {
     var values: PropertyListDictionary = [:]
     /// Their signature is invalid, and was allowed (CFG-22).
     var isWaived = false
-    /// The app has said that it does not load them (CFG-42, CFG-115): it has its other values.
+    /// The app has said that it does not load them (CFG-42, CFG-115, CFG-116): it has its other values.
     var isNotLoaded = false
 }
 
