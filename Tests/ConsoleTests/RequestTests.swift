@@ -250,7 +250,7 @@ import Testing
         for count in 0..<found(0).count { #expect(!question.isAllowed(1000, by: Array(found(0).prefix(count)))) }
     }
 
-    @Test("CON-4: the operator learns once of each user whose connections are hung up, of a few users in all")
+    @Test("CON-4, LIM-146: the operator learns once of each user whose connections are hung up, of a few users in all")
     func refusedUsers() {
         let question = SocketQuestion(near: near, far: far)
         #expect(question.owner(by: found(1001)) == 1001 && question.owner(by: Self.unknown) == nil)

@@ -3,7 +3,7 @@
 
 /// The refused users that were reported.
 package struct RefusedUsers: Sendable {
-    /// Users that are reported: each of them costs a line.
+    /// Users whose refused connections are reported (LIM-146): each of them costs a line.
     private static let countLimit = 16
     private var known: Set<UInt32> = []
 

@@ -11,7 +11,7 @@ struct UnsentForm {
         let (fields, hasSecrets) = input.unsent
         let lost = hasSecrets ? " Secrets are not kept: type them again afterwards." : ""
         return [
-            .tag("p", text: "Nothing was changed. This page has what you typed, and sends it again.\(lost)"),
+            .tag("p", text: "Nothing was changed. 'Try again' sends what you typed.\(lost)"),
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "unsent"),
                 of: [FormToken.hidden(for: route, cookie: cookie)]
