@@ -43,6 +43,7 @@ import Testing
             ("name", "me", "me"), ("name", "", "\"\""), ("name", #""a"#, #""\"a""#), ("name", "[1]", "[1]"),
             ("note", "a\nb", #""a\nb""#), ("hosts", ["a", "b c"], #"["a","b c"]"#), ("hosts", [], "[]"),
             ("hosts", ["a\nb"], #"["a\nb"]"#),
+            ("name", "\"\u{301}\"", "\"\\\"\u{301}\\\"\""),
             ("last", "x\ty", #""x\ty""#), ("last", "", ""), ("mode", "b", "Two"),
         ]
         for (key, value, line) in cases {

@@ -96,7 +96,9 @@ extension PageView.Row {
         switch type {
         case .strings:
             return PropertyListJSON.text(.array(PageInput.listed(PageInput.lines(text)).map { .string($0) }))
-        case .string where text.isEmpty || text.hasPrefix("\""): return PropertyListJSON.text(.string(text))
+        // By bytes: with a combining mark behind it the quotation mark is another character.
+        case .string where text.isEmpty || text.utf8.first == UInt8(ascii: "\""):
+            return PropertyListJSON.text(.string(text))
         default: return Self.onOneLine(text)
         }
     }
