@@ -1,5 +1,6 @@
 // Synced settings of one app beside a daemon that the test plays: frames, files, and what goes wrong.
 
+import Foundation
 import PairedConfiguration
 import PairedSession
 import TandemFiles
@@ -114,6 +115,34 @@ import Testing
         try deliver(body)
         #expect(verdicts == ["failed"])
         guard case .notStored? = events.all.last else { throw Unexpected("nothing was told") }
+    }
+
+    @Test("SES-89, LIM-8: an edit that cannot be stored counts until a later look has stored it, or for 30 s")
+    func editNotStored() throws {
+        fixture.daemon.onFrame = { [daemon = fixture.daemon, accept = fixture.daemon.onFrame] frame in
+            if frame.kind == .ping { daemon.send(Envelope(.pong, id: frame.id)) } else { accept(frame) }
+        }
+        fixture.daemon.situation.pairings[0].directory = directory.path("later")
+        try start()
+        let ends = Collector<Result<Void, SessionError>>()
+        func edit(_ volume: Int) {
+            configuration.volume = volume
+            fixture.scheduler.settle()
+            fixture.core.run { core in core.drained(within: nil) { ends.add($0) } }
+            fixture.scheduler.run()
+        }
+        edit(60)
+        fixture.scheduler.advance(by: .milliseconds(29_999))
+        #expect(ends.all.isEmpty && submitted.isEmpty)
+        fixture.scheduler.advance(by: .milliseconds(1))
+        #expect(ends.all.map { $0.error } == [nil])
+        edit(61)
+        #expect(ends.all.count == 1, "the time of the first edit is over, and this one counts by itself")
+        try FileManager.default.createDirectory(
+            atPath: directory.path("later"), withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+        edit(62)
+        #expect(ends.all.map { $0.error } == [nil, nil, nil] && !submitted.isEmpty)
     }
 
     @Test("SET-76: a body that cannot be is rejected and told, and the next one comes as ever") func refused() throws {

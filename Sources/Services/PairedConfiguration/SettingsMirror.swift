@@ -26,9 +26,16 @@ final class SettingsMirror: Sendable {
         var early: (item: DeliveredItem, token: HandlingToken)?
     }
 
+    /// Edits that wait for a look, as the session counts them: one number for all of them.
+    private struct WaitingEdit {
+        let number: UInt64
+        /// A step has looked, and could not store what it saw. The time of the number may be over.
+        var isKept = false
+    }
+
     private let state = Mutex(State())
-    /// The edits that no step has looked at yet, as the session counts them: one number for all of them.
-    private let waitingEdit = Mutex<UInt64?>(nil)
+    /// The edits that no step has looked at yet, and those that none could store.
+    private let waitingEdit = Mutex<WaitingEdit?>(nil)
     private let observation = Mutex<ConfigurationObservation?>(nil)
     private let store: SettingsStore
     private let stored: StoredPreferences
@@ -82,9 +89,9 @@ final class SettingsMirror: Sendable {
     /// not overtake the call that counts it.
     private func countEdit() {
         waitingEdit.withLock { edit in
-            guard edit == nil else { return }
-            let number = UInt64.random(in: .min ... .max)
-            edit = number
+            if let edit, !edit.isKept { return }
+            let number = edit?.number ?? UInt64.random(in: .min ... .max)
+            edit = WaitingEdit(number: number)
             core.value?.run { core in core.begin(edit: number) }
         }
     }
@@ -120,22 +127,38 @@ final class SettingsMirror: Sendable {
     }
 
     /// A preference has changed, or something else that may have a body sent.
-    private func edited() {
+    private func edited() { step { _ in nil } }
+
+    /// The step looks at the edits that wait.
+    private func beginEdit() {
         let edit = waitingEdit.withLock { edit in
             defer { edit = nil }
             return edit
         }
-        state.withLock { $0.edit = edit }
-        step { _ in nil }
+        state.withLock { $0.edit = edit?.number }
     }
 
     /// Nothing of the present edit is left to submit. An observer that is called after this may wait in `drained`.
     private func endEdit() {
-        let edit = state.withLock { state in
+        if let edit = takeEdit() { core.value?.run { core in core.end(edit: edit) } }
+    }
+
+    /// The step could not store the edit, which waits for the next look, or until its time is over.
+    private func keepEdit() {
+        guard let edit = takeEdit() else { return }
+        let later = waitingEdit.withLock { waiting in
+            defer { waiting = WaitingEdit(number: edit, isKept: true) }
+            return waiting?.number
+        }
+        // The same look takes both, and a wait that counts the later one counts the earlier one, too.
+        if let later { core.value?.run { core in core.end(edit: later) } }
+    }
+
+    private func takeEdit() -> UInt64? {
+        state.withLock { state in
             defer { state.edit = nil }
             return state.edit
         }
-        if let edit { core.value?.run { core in core.end(edit: edit) } }
     }
 
     /// A body has come.
@@ -174,6 +197,7 @@ final class SettingsMirror: Sendable {
         then done: (Outcome) -> Void = { _ in }
     ) {
         let isOn = rules.isOn
+        beginEdit()
         let merged: Outcome? = state.withLock { state in
             defer { state.wasOn = isOn }
             guard isOn, var side = state.side else { return nil }
@@ -194,7 +218,7 @@ final class SettingsMirror: Sendable {
         }
         guard let merged else { return endEdit() }
         let reason = save()
-        endEdit()
+        if reason == nil { endEdit() } else { keepEdit() }
         store.notices.deliver()
         done(reason.map { .notStored(reason: $0) } ?? merged)
     }
