@@ -52,6 +52,8 @@ final class Browser {
     /// The app's properties, and its pages if it brings any.
     var declarations = Browser.declarations
     var layout: PropertyListDictionary?
+    /// The digests of the schema in the daemon's answers to `settings-schema` and `settings-get`.
+    var digests: (schema: [UInt8]?, values: [UInt8]?) = (nil, nil)
     /// The value of `Accept-Language`.
     var languages: String?
 
@@ -165,13 +167,16 @@ final class Browser {
         }
     }
 
-    private func reply(_ question: ConsoleQuestion) -> ConsoleReply {
+    /// The daemon's answer.
+    func reply(_ question: ConsoleQuestion) -> ConsoleReply {
         switch question.command {
         case .settingsSchema:
             guard let document = try? SchemaDocument(writing: declarations, layout: layout) else {
                 return .success([:])
             }
-            return .success(["schema": .data(document.bytes)])
+            var body: PropertyListDictionary = ["schema": .data(document.bytes)]
+            body["digest"] = digests.schema.map { .data($0) }
+            return .success(body)
         case .settingsGet:
             if let silence { return .failure(silence) }
             let values = declarations.map { declaration -> PropertyListValue in
@@ -179,7 +184,9 @@ final class Browser {
                 row["value"] = declaration.isSecret ? nil : declaration.stored(declaration.initialValue)
                 return .dictionary(row.merging(rows[declaration.name] ?? [:]))
             }
-            return .success(["settings": .array(values), "ordinal": 1])
+            var body: PropertyListDictionary = ["settings": .array(values), "ordinal": 1]
+            body["digest"] = digests.values.map { .data($0) }
+            return .success(body)
         case .settingsPage: return running
         case .settingsPress: return pressed
         case .settingsSet, .settingsReset: return refusal.map { .failure($0) } ?? .success(stored)

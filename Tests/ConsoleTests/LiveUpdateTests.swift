@@ -134,6 +134,22 @@ import Testing
         #expect(changed != first && front == pair)
     }
 
+    @Test("CON-15: a page of a former schema with later values shows no state, and loads itself again")
+    func formerSchema() throws {
+        let browser = Browser()
+        browser.enter()
+        func first(_ schema: UInt8, _ values: UInt8) throws -> String? {
+            browser.digests = ([schema], [values])
+            let page = try #require(browser.get(Browser.page)?.text)
+            let mark = try #require(page.components(between: "/events?mark=", and: "\"").first)
+            let known = try state(
+                browser.reply(Console.state(of: instance())), browser.reply(ConsoleQuestion(.status)))
+            var updates = LiveUpdates(of: try instance(), mark: mark)
+            return name(updates.event(at: known))
+        }
+        #expect(try first(1, 1) == "current" && first(1, 2) == "settings" && first(2, 2) == "current")
+    }
+
     @Test("CON-15: rows about a secondary's app are those with its pairing")
     func secondary() throws {
         let name = "0123ABCD-0000-4000-8000-0123456789AB"

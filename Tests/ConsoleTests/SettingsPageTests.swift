@@ -330,6 +330,29 @@ import Testing
         #expect(browser.changed == ["mode": "b"])
     }
 
+    @Test("CON-16: a page says which device it edits, also where several have one name")
+    func sameNames() throws {
+        let ids = ["0123ABCD-0000-4000-8000-0123456789AB", "0123ABCD-0000-4000-8000-0123456789AC"]
+        let pairings = try ids.map { try #require(UniqueIdentifier(text: $0)) }
+        func places(_ names: [String]) throws -> [String] {
+            browser.pairings = zip(pairings, names).map { ["pairing": .data($0.bytes), "name": .string($1)] }
+            return try (ids.map { "/secondaries/\($0)\(Browser.page)" } + [Browser.page]).map { path -> String in
+                let page = try #require(browser.get(path)?.text)
+                let heading = try #require(page.components(between: "<h1><bdi>", and: "</bdi>").first)
+                #expect(page.contains("<title>\(heading) - Tandem</title>"))
+                return try #require(heading.split(separator: " on ", maxSplits: 1).last.map { String($0) })
+            }
+        }
+        let different = try places(["kiosk", "panel"])
+        #expect(different[0] == "kiosk" && different[1] == "panel")
+        let same = try places(["kiosk", "kiosk"])
+        #expect(same[0] == "kiosk (pairing \(ids[0]))" && same[1] == "kiosk (pairing \(ids[1]))")
+        #expect(same[2] == different[2])
+        let own = try places(["kiosk", Browser.markup])
+        #expect(own[1].hasSuffix(" (pairing \(ids[1]))") && own[2] == "\(different[2]) (this device)")
+        #expect(own[0] == "kiosk")
+    }
+
     @Test("CON-16: the page of apps leads to each app of a secondary that is known, and says if there is none")
     func apps() throws {
         let pairing = PropertyListValue.data([UInt8](repeating: 1, count: 16))

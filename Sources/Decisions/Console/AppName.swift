@@ -8,7 +8,7 @@ struct AppName {
     let app: ApplicationIdentifier
     /// The title of its first page, as a bundle states it (PAG-10); nil without one.
     let title: String?
-    /// The name of its device; nil if the daemon has not told it.
+    /// The name of its device, and more if another device has the same one; nil if the daemon has not told it.
     let device: String?
 
     /// The name in links and in the headings of further pages.

@@ -16,7 +16,7 @@ struct AppSettings {
     let running: RunningState
     /// The app besides its settings; nil for one of another device, and if the daemon has not told it.
     let facts: AppFacts?
-    /// The name of the app's device; nil if the daemon has not told it.
+    /// The device of the app, as its pages name it; nil if the daemon has not told it.
     private let device: String?
     /// The mark of the state that its pages show.
     let mark: String
@@ -29,11 +29,7 @@ struct AppSettings {
         (self.instance, running) = (instance, RunningState(replies[2]))
         let status = (try? replies[3].get()).map { Fact($0) }
         facts = instance.secondary == nil ? status.map { AppFacts(instance.app, $0) } : nil
-        let pairing = instance.secondary.flatMap { secondary in
-            status?.list("pairings").first { $0.body["pairing"]?.identifierValue == secondary }
-        }
-        let name = (instance.secondary == nil ? status : pairing)?.text("name") ?? ""
-        device = name.isEmpty ? nil : name
+        device = status.flatMap { Self.device(of: instance, in: $0) }
         do throws(SchemaError) {
             let document = try SchemaDocument(reading: schema["schema"]?.dataValue ?? [])
             (self.schema, tree) = (document.schema, PageTree(document))
@@ -41,8 +37,25 @@ struct AppSettings {
         var known = LiveState(of: instance)
         known.take(settings: replies[1])
         known.take(status: replies[3])
-        mark = known.mark
+        // The app may have registered another schema between the two answers: the page has the rows of the former one.
+        let digests = [schema, state].compactMap { $0["digest"]?.dataValue }
+        mark = Set(digests).count > 1 ? "" : known.mark
         values = PageValue.all(in: (state["settings"]?.arrayValue ?? []).compactMap(\.dictionaryValue))
+    }
+
+    /// The name of the app's device, and more where another device that the daemon knows has the same name.
+    private static func device(of instance: AppInstance, in status: Fact) -> String? {
+        let pairings = status.list("pairings").compactMap { row in
+            row.body["pairing"]?.identifierValue.map { (pairing: $0, name: row.text("name")) }
+        }
+        let own = status.text("name")
+        guard let secondary = instance.secondary else {
+            let isShared = pairings.contains { $0.name == own }
+            return own.isEmpty ? nil : isShared ? "\(own) (this device)" : own
+        }
+        guard let name = pairings.first(where: { $0.pairing == secondary })?.name, !name.isEmpty else { return nil }
+        let isShared = name == own || pairings.contains { $0.pairing != secondary && $0.name == name }
+        return isShared ? "\(name) (pairing \(secondary))" : name
     }
 
     /// The settings with these values in place of those in force: what stands in the fields of a refused form.
