@@ -200,6 +200,28 @@ import Testing
         #expect(refused.status == 404 && !refused.text.contains("Try again"), "no second try would help")
     }
 
+    @Test("CON-12: a form that is sent again has no field that HTML would change, and names it")
+    func unsentControlCharacters() throws {
+        browser.silence = .unanswered("away")
+        let lost = try #require(browser.post(Browser.page, "b.volume=50&v.volume=7&b.name=&v.name=a%01b&v.hosts=a%0Ab"))
+        #expect(lost.text.contains("Fields with control characters are not kept: name. Type them again"))
+        #expect(!lost.text.contains("name=\"v.name\"") && lost.text.contains("name=\"v.volume\" value=\"7\""))
+        #expect(lost.text.contains("name=\"v.hosts\""))
+        let plain = try #require(browser.post(Browser.page, "b.volume=50&v.volume=7"))
+        #expect(!plain.text.contains("control characters"))
+    }
+
+    @Test("CON-12, LIM-92: a form whose texts are too long for a page is not repeated, and the answer says so")
+    func longUnsent() throws {
+        browser.silence = .unanswered("away")
+        func answer(_ count: Int) -> String? {
+            browser.post(Browser.page, "v.name=" + String(repeating: "\"", count: count))?.text
+        }
+        let long = try #require(answer(700_000))
+        #expect(long.contains("too long for this page") && !long.contains("&quot;&quot;"))
+        #expect(answer(600_000)?.contains("name=\"v.name\"") == true)
+    }
+
     @Test("CON-13: a signed value is shown and locked, and a form that has it anyway is refused")
     func signed() throws {
         browser.rows["volume"] = ["layer": "signed", "value": 90]

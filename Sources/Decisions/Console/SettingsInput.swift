@@ -62,15 +62,34 @@ struct SettingsInput {
         (texts, shownTexts, fields[ItemDigest.field])
     }
 
-    /// The fields for another try without the token of the form, and whether a secret was typed, which is none of them.
-    var unsent: (fields: [String: String], hasSecrets: Bool) {
-        var fields = fields.values(after: "")
-        fields[FormToken.field] = nil
-        var hasSecrets = false
-        for key in self.fields.values(after: Self.secretPrefix).keys {
-            if let typed = fields.removeValue(forKey: Self.value + key), !typed.isEmpty { hasSecrets = true }
+    /// The form for another try.
+    var unsent: Unsent {
+        var unsent = Unsent(fields: fields.values(after: ""))
+        unsent.fields[FormToken.field] = nil
+        for key in fields.values(after: Self.secretPrefix).keys {
+            let typed = unsent.fields.removeValue(forKey: Self.value + key)
+            if let typed, !typed.isEmpty { unsent.hasSecrets = true }
         }
-        return (fields, hasSecrets)
+        let bytes = unsent.fields.reduce(0) { $0 + PageText.bytes($1.key) + PageText.bytes($1.value) }
+        unsent.isTooLong = bytes > PageText.limit
+        for (name, text) in unsent.fields where Markup.carried(name) != name || Markup.carried(text) != text {
+            unsent.fields[name] = nil
+            unsent.changed.append(
+                name.hasPrefix(Self.value) ? FieldKey.decode(String(name.dropFirst(Self.value.count))) : name)
+        }
+        unsent.changed.sort()
+        return unsent
+    }
+
+    struct Unsent {
+        /// Without the token of the form, and without what no page may have or carry.
+        fileprivate(set) var fields: [String: String]
+        /// A secret was typed.
+        fileprivate(set) var hasSecrets = false
+        /// The keys of the fields that a page would send with other texts, as HTML has no control characters.
+        fileprivate(set) var changed: [String] = []
+        /// The fields are longer than the texts of a page (LIM-92).
+        fileprivate(set) var isTooLong = false
     }
 
     /// The change of a list's item; nil for every other form.

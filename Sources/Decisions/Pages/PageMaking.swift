@@ -72,8 +72,7 @@ private struct PageBudget {
     /// The steps that judging the values may still take.
     var steps = PatternSteps.ofSet
     /// Items and choices that may still be drawn, and bytes of texts in HTML (LIM-92).
-    private var (parts, bytes) = (16_384, PageBudget.textLimit)
-    static let textLimit = 4 << 20
+    private var (parts, bytes) = (16_384, PageText.limit)
 
     /// Whether so many more items and choices may be drawn; they are counted before any of them is made.
     mutating func draws(_ count: Int) -> Bool {
@@ -506,7 +505,7 @@ extension [PageView.Option] {
     /// In the order of their titles: of equal titles the first comes first. Titles that no row has room for stay as
     /// they are.
     fileprivate var byTitle: [PageView.Option] {
-        guard reduce(0, { $0 + $1.title.utf8.count }) <= PageBudget.textLimit else { return self }
+        guard reduce(0, { $0 + $1.title.utf8.count }) <= PageText.limit else { return self }
         let named = map { (option: $0, title: $0.title.lowercased()) }
         return named.sorted { $0.title == $1.title ? $0.option.id < $1.option.id : $0.title < $1.title }.map(\.option)
     }

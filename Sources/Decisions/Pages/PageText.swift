@@ -3,6 +3,9 @@
 
 /// The size of texts.
 package enum PageText {
+    /// Bytes of the texts of an answer, as HTML has them (LIM-92).
+    package static let limit = 4 << 20
+
     /// At least the bytes of a text in HTML: the replacement of a character has up to six (Console CON-9).
     package static func bytes(_ text: String?) -> Int { text?.utf8.reduce(0) { $0 + sizes[Int($1)] } ?? 0 }
 
