@@ -183,4 +183,20 @@ import Testing
         #expect(try fleet.report(0, again, .applied) == nil)
         #expect(fleet.desired.desired(of: fleet.key).last?.rollout == nil)
     }
+
+    @Test("CFG-71, CFG-79: a further signature does not narrow what is desired of all, once a secondary has taken it")
+    func furtherSignatureOfWhatIsDesiredOfAll() throws {
+        for isTaken in [true, false] {
+            var fleet = try Fleet(3)
+            let former = try fleet.accept(try fleet.envelope(1))
+            for (index, item) in former { #expect(try fleet.report(index, item, .applied) == nil) }
+            let envelope = try fleet.envelope(2)
+            let item = try #require(try fleet.accept(envelope)[0])
+            #expect(try fleet.report(0, item, isTaken ? .applied : .rejected(.threshold), good: former[0]) == nil)
+            let next = try fleet.accept(try Fixture.rewrapped(envelope), first: [1])
+            #expect(next.keys.sorted() == (isTaken ? [1, 2] : [1]))
+            #expect(next.values.allSatisfy { $0.entry.version == 2 })
+            #expect((fleet.desired.desired(of: fleet.key).last?.rollout == nil) == isTaken)
+        }
+    }
 }

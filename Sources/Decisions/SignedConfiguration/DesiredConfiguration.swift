@@ -56,14 +56,24 @@ package struct DesiredConfiguration: Sendable, Equatable {
     func isSame(as other: DesiredConfiguration) -> Bool { statement == other.statement }
 
     /// Takes up what is known of other envelopes around the same signed bytes.
-    /// - Parameter former: the one whose place it takes.
-    mutating func join(_ history: [AcceptedConfiguration], _ former: DesiredConfiguration?) {
+    /// - Parameters:
+    ///   - former: the one whose place it takes.
+    ///   - isTaken: whether a secondary has applied that one, or may still take it.
+    mutating func join(
+        _ history: [AcceptedConfiguration], _ former: DesiredConfiguration?, isTaken: (DesiredConfiguration) -> Bool
+    ) {
         let replaced = former.map { $0.others + [$0.digest] } ?? []
         let accepted = history.filter { $0.statement == statement }.map(\.digest)
         for other in replaced + accepted where !isBrought(by: other) { others.append(other) }
         others.removeFirst(max(0, others.count - ConfigurationLimits.history))
-        isSpent = isSpent || former?.isSpent == true
-        rollout?.first.formUnion(former?.rollout?.first ?? [])
+        guard let former else { return }
+        isSpent = isSpent || former.isSpent
+        if let before = former.rollout {
+            rollout?.first.formUnion(before.first)
+        } else if isTaken(former) {
+            // The secondaries that have it would get the version before.
+            rollout = nil
+        }
     }
 
     /// Whether it replaces another one for every secondary that the other one names.

@@ -119,7 +119,7 @@ package struct DesiredConfigurations: Sendable {
         } else {
             var new = new
             new.rollout = first.map { ConfigurationRollout(first: $0) }
-            new.join(slot.history, slot.former(of: new))
+            new.join(slot.history, slot.former(of: new)) { isTaken($0, hasLeft) }
             dropped = try insert(new, slot, rejected, hasLeft, &transition)
         }
         for addressee in addressees {
