@@ -360,6 +360,24 @@ import Testing
         }
     }
 
+    @Test("CFG-22, CFG-34: a lifetime counts from the apply, also below a waived configuration of the same moment")
+    func aLifetimeBelowAWaivedOneCountsFromTheApply() throws {
+        var slot = try Fixture.slot()
+        _ = slot.applicationConnected()
+        try Fixture.apply(try Fixture.envelope { $0.lifetime = 20 }, to: &slot)
+        // The trial passes, because none is offered above one on trial.
+        _ = slot.applicationDisconnected(.inOrder)
+        _ = slot.applicationConnected()
+        var context = try Fixture.context(.staging)
+        context.allowsInvalidSignatures = true
+        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
+        _ = slot.received(foreign, by: Fixture.delivery, in: context)
+        _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
+        #expect(slot.waived?.record.version == 50)
+        _ = slot.timePassed(running: .seconds(10), now: Fixture.now + .seconds(4))
+        #expect(slot.active?.elapsed == 4000)
+    }
+
     @Test("CFG-34: a lifetime is over when the wall clock says so too")
     func aLifetimeIsOverWhenTheWallClockSaysSoToo() throws {
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)

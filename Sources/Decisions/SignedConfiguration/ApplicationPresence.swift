@@ -16,10 +16,10 @@ struct ApplicationPresence: Sendable, Equatable {
     /// The offers in a row that the app could not judge, and the time until the next one (LIM-142).
     private var unjudgedOffers = 0
     private var offerPause = Duration.zero
-    /// The configuration that was applied since the last tick.
-    private var appliedLast: [UInt8]?
-    /// At a tick, the configuration that was applied after the tick before.
-    private(set) var appliedSinceTick: [UInt8]?
+    /// The configurations that were applied since the last tick: a waived one may have come on top of another one.
+    private var appliedLast: Set<[UInt8]> = []
+    /// At a tick, those that were applied after the tick before.
+    private(set) var appliedSinceTick: Set<[UInt8]> = []
     /// The time that the app has lived with the configuration on trial, counted from the first tick on.
     private var lived: Duration?
     /// The fault of what is applied, as the app has named it since it registered (CFG-42).
@@ -111,11 +111,16 @@ struct ApplicationPresence: Sendable, Equatable {
     }
 
     /// The app has applied a configuration of this digest.
-    mutating func trialBegan(of digest: [UInt8]) { (lived, hasCountedStart, appliedLast) = (nil, false, digest) }
+    mutating func applied(_ digest: [UInt8]) {
+        offerJudged()
+        appliedLast.insert(digest)
+    }
+
+    mutating func trialBegan() { (lived, hasCountedStart) = (nil, false) }
 
     /// Running time since the last tick: the next report about loading and the next offer come nearer.
     mutating func tick(_ running: Duration) {
-        (appliedSinceTick, appliedLast) = (appliedLast, nil)
+        (appliedSinceTick, appliedLast) = (appliedLast, [])
         loadReportPause = max(.zero, loadReportPause - running)
         offerPause = max(.zero, offerPause - running)
     }

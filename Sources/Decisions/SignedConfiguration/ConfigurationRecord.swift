@@ -179,7 +179,7 @@ package struct ActiveConfiguration: Sendable, Equatable {
     func counted(running: Duration, now: WallTime, with app: ApplicationPresence) -> Self? {
         guard record.payload.lifetime != nil else { return nil }
         var counted = self
-        let isNew = app.appliedSinceTick == record.digest
+        let isNew = app.appliedSinceTick.contains(record.digest)
         counted.advance(
             running: isNew ? min(running, now.since(applied)) : running, now: now,
             known: app.library.elapsed(of: record.digest))

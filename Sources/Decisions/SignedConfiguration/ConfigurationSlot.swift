@@ -429,7 +429,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     private mutating func commit(_ staged: StagedConfiguration, now: WallTime, _ transition: inout ApplyTransition) {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
-        app.offerJudged()
+        app.applied(staged.record.digest)
         let former = beginTrial(of: staged, &transition)
         if staged.isWaived {
             waived = applied
@@ -482,7 +482,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         let running = trial.flatMap { trial in tried.map { (trial: trial, tried: $0) } }
         let next = ConfigurationTrial(of: staged, after: running, active: active)
         trial = next
-        app.trialBegan(of: next.digest)
+        app.trialBegan()
         transition.add(.trial(next))
         guard let (former, configuration) = running, former.digest != next.digest else { return nil }
         return (configuration, former.deliveries)
