@@ -62,4 +62,34 @@ import Testing
             #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, first, .applied, onTrial: false) }
         }
     }
+
+    @Test("CFG-114: of two rows of applied deliveries the later one counts, and the next verdict removes the other one")
+    func twoAppliedRows() throws {
+        for order in [[0, 1], [1, 0]] {
+            var fleet = try Fleet()
+            let envelopes = [try fleet.envelope(1), try fleet.envelope(2)]
+            let first = try fleet.delivered(envelopes[0])
+            #expect(try fleet.report(0, first, .applied, onTrial: false) == nil)
+            fleet.now = fleet.now + .seconds(1)
+            let second = try fleet.delivered(envelopes[1])
+            #expect(try fleet.report(0, second, .applied, onTrial: false) == nil)
+            let pairing = fleet.members[0].pairing
+            let state = try #require(fleet.desired.state(of: fleet.key, at: pairing)?.dictionary)
+            var restored = DesiredConfigurations()
+            restored.restore(try DesiredConfiguration(envelope: envelopes[1], accepted: fleet.now))
+            restored.restore(try SecondaryState(state), of: fleet.key, at: pairing)
+            for index in order {
+                var row = [first, second][index].entry.dictionary
+                row["finished"] = true
+                row["verdict"] = "applied"
+                restored.restore(try ForwardedConfiguration(row))
+            }
+            restored.restore(ReportCounter(epoch: 1), of: pairing)
+            fleet.desired = restored
+            #expect(fleet.desired.deliveries.map(\.version) == [2])
+            let third = try fleet.delivered(try fleet.envelope(3))
+            #expect(try fleet.report(0, third, .applied, onTrial: false) == nil)
+            #expect(fleet.forgotten == [first.entry.id, second.entry.id])
+        }
+    }
 }

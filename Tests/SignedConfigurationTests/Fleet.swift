@@ -19,6 +19,8 @@ struct Fleet {
     var desired = DesiredConfigurations()
     /// The items that the last event took back.
     private(set) var cancelled: [UniqueIdentifier?] = []
+    /// The deliveries whose rows the last report has removed.
+    private(set) var forgotten: [UniqueIdentifier] = []
     var members: [Member]
     var now = Fixture.now
     var target: PairedIdentifier
@@ -139,6 +141,9 @@ struct Fleet {
             report.signed(with: members[index].key), from: addressee(index), device: members[index].device,
             key: members[index].key.publicKey, at: now, identifier: { .random() })
         cancelled = transition.cancellations.map(\.id)
+        forgotten = transition.changes.compactMap { change -> UniqueIdentifier? in
+            if case .forgotten(let entry) = change { entry.id } else { nil }
+        }
         return deliveries(of: transition)[index]
     }
 

@@ -160,6 +160,9 @@ package struct SecondaryState: Sendable, Equatable {
     /// The last delivery that was answered by `applied`, while ``last`` is a later one that was not: reports may follow
     /// it (CFG-114).
     private var lastApplied: ForwardedConfiguration?
+    /// Finished deliveries whose rows were read beside those of ``last`` and ``lastApplied``: the next delivery that
+    /// finishes takes their rows away.
+    private var orphans: [ForwardedConfiguration] = []
     /// The configuration that the last report says is active.
     package internal(set) var good: GoodConfiguration?
     private var lastLoadFault: NamedFault?
@@ -239,15 +242,12 @@ package struct SecondaryState: Sendable, Equatable {
             open.append(entry)
             return open.sort { $0.accepted < $1.accepted }
         }
-        let applied = Verdict.applied.name
-        switch last {
+        let isApplied = { (entry: ForwardedConfiguration) in entry.verdict == Verdict.applied.name }
+        let finished = [last, lastApplied, entry].compactMap(\.self).sorted { $0.accepted < $1.accepted }
         // Of two finished ones the later one was not applied, whatever the clock said.
-        case let former? where former.verdict == applied && entry.verdict != applied:
-            (last, lastApplied) = (entry, former)
-        case let former? where former.verdict != applied && entry.verdict == applied: lastApplied = entry
-        case let former? where former.accepted >= entry.accepted: break
-        default: last = entry
-        }
+        let (other, applied) = (finished.last { !isApplied($0) }, finished.last(where: isApplied))
+        (last, lastApplied) = (other ?? applied, other == nil ? nil : applied)
+        orphans += finished.filter { $0.id != other?.id && $0.id != applied?.id }
     }
 
     /// Deliveries of this envelope whose verdict is outstanding.
@@ -314,9 +314,10 @@ package struct SecondaryState: Sendable, Equatable {
 
     /// Nothing that was delivered or reported counts any longer: the deliveries are taken back.
     mutating func forgetDeliveries(_ transition: inout DesiredTransition) {
-        transition.changes += (open + [last, lastApplied].compactMap(\.self)).map { .forgotten($0) }
+        let finished = orphans + [last, lastApplied].compactMap(\.self)
+        transition.changes += (open + finished).map { .forgotten($0) }
         transition.cancellations += open.filter { $0.verdict == nil }
-        (open, last, lastApplied) = ([], nil, nil)
+        (open, orphans, last, lastApplied) = ([], [], nil, nil)
         (good, applied, refusals, history) = (nil, nil, [], [])
         (passed, lastLoadFault) = (nil, nil)
     }
@@ -378,6 +379,8 @@ package struct SecondaryState: Sendable, Equatable {
     /// The last one makes room for a later one. While what it brought is active it is kept, unless the later one is
     /// applied.
     private mutating func retireLast(for entry: ForwardedConfiguration, _ transition: inout DesiredTransition) {
+        transition.changes += orphans.map { .forgotten($0) }
+        orphans = []
         guard let last else { return }
         if entry.verdict == Verdict.applied.name {
             transition.changes += [last, lastApplied].compactMap(\.self).map { .forgotten($0) }
