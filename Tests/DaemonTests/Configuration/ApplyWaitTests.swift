@@ -132,6 +132,20 @@ import Testing
         #expect(!isConflicting())
     }
 
+    @Test func `CTL-27: a conflict is that of the app's last registration, whichever key is trusted`() throws {
+        let app = try nodes.startApp()
+        func isConflicting() -> Bool { nodes.trusted(by: nodes.secondary)?["conflict"] == true }
+        #expect(!isConflicting())
+        let next = ConfigurationPrivateKey.generate().publicKey.key.pem
+        let body = nodes.body(["role": "secondary", "key": .string(next), "yes": true])
+        #expect(nodes.ask(nodes.secondary, "trust-replace", body).body["done"] == true)
+        #expect(isConflicting(), "the app that is connected has the former key")
+        app.disconnect()
+        #expect(isConflicting())
+        try nodes.startApp(.init()).disconnect()
+        #expect(!isConflicting(), "the next build of the app has none")
+    }
+
     @Test func `LIM-54: conflicting keys of one user's apps write so many alarms in a minute`() throws {
         try nodes.startApp().disconnect()
         for _ in 0..<30 {

@@ -119,9 +119,6 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     /// The reasons why the last anchors of apps without a trusted one were refused: configurations get them as their
     /// rejections. Forgotten at a restart.
     private var refused: [KeySubject: ConfigurationAnchor] = [:]
-    /// The texts of the anchors with which apps have registered last. Forgotten at a restart, after which they register
-    /// again.
-    private var registered: [KeySubject: String] = [:]
 
     package subscript(key: KeySubject) -> KnownAnchor? { known[key] }
 
@@ -133,25 +130,14 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     /// The anchor that verifies configuration of the app.
     func anchor(of key: KeySubject) -> ConfigurationAnchor { known[key]?.anchor ?? refused[key] ?? .none }
 
-    /// Whether the app has registered with another anchor than the trusted one, by which it refuses what that vouches
-    /// for.
-    package func isConflicting(_ key: KeySubject) -> Bool {
-        guard let pem = registered[key], let trusted = known[key], trusted.pem != pem,
-            let history = trusted.anchor.trusted
-        else { return false }
-        guard let own = ConfigurationAnchor(pem: pem).trusted else { return true }
-        return history.succession(of: own) == .conflict
-    }
-
     /// Trusts no key for the app any longer; returns the one that was trusted.
     mutating func remove(_ key: KeySubject) -> KnownAnchor? {
-        (refused[key], registered[key]) = (nil, nil)
+        refused[key] = nil
         return known.removeValue(forKey: key)
     }
 
     mutating func learn(_ pem: String, for key: KeySubject, from source: KnownAnchor.Source) -> Learning {
         let before = known[key]
-        if source == .application { registered[key] = pem }
         if before?.pem == pem { return .same }
         let history: KeySetHistory
         do throws(VerificationFailure) {

@@ -25,6 +25,7 @@ final class ConfigurationReceiver {
     private(set) var waivingApplications: Set<ApplicationIdentifier> = []
     /// The schemas that the connected apps have named.
     private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
+    private var registeredAnchors = RegisteredAnchors()
     /// The apps with receiving connections.
     private var connectedApps: Set<KeySubject> = []
     /// Whether the primaries read reports about trials, as their last hellos said.
@@ -424,6 +425,7 @@ final class ConfigurationReceiver {
         schemas[app] = registration.schema
         connectedApps.insert(subject)
         offers.registered(subject)
+        registeredAnchors.registered(registration.anchor, for: subject)
         if let pem = registration.anchor {
             context.scheduler.start { [self] in _ = await learn(pem, for: subject, from: .application) }
         }
@@ -445,6 +447,15 @@ final class ConfigurationReceiver {
                 }
             }, failure: { _ in })
     }
+
+    /// Whether an app has registered last with another anchor than the trusted one (CTL-27).
+    func isConflicting(_ subject: KeySubject) -> Bool {
+        guard let trusted = state.anchors[subject] else { return false }
+        return registeredAnchors.isConflicting(with: trusted)
+    }
+
+    /// The operator has removed an app.
+    func removed(_ subject: KeySubject) { registeredAnchors.remove(subject) }
 
     /// An app's receiving connection is gone.
     func disconnected(_ subject: KeySubject, _ ending: ConfigurationSlot.Ending) {

@@ -317,6 +317,7 @@ final class ConfigurationService {
     func remove(_ app: ApplicationIdentifier, with rows: [RowChange]) async throws(StoreError) {
         let key = context.subject(of: app)
         try await receiver.end(key, with: rows) { next in next.untrust(key) }
+        receiver.removed(key)
     }
 
     /// The apps whose configuration waits until this device's clock shows their clock floor (CFG-33).
@@ -567,7 +568,9 @@ final class ConfigurationService {
     func forget(_ device: UniqueIdentifier) async throws(StoreError) { try await carrier.forget(device) }
 
     /// The trusted keys, and the key statements at the secondaries.
-    var keyStatus: KeyStatus { KeyStatus(chains.state, receiver.state.anchors, context) }
+    var keyStatus: KeyStatus {
+        KeyStatus(chains.state, receiver.state.anchors, context, isConflicting: receiver.isConflicting)
+    }
 
     /// The apps for which there is any configuration state.
     var configuredApplications: Set<ApplicationIdentifier> {

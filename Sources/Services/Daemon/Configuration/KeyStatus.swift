@@ -11,9 +11,15 @@ struct KeyStatus {
     private let chains: KeyChainDeliveries
     private let anchors: ConfigurationAnchors
     private let context: ConfigurationContext
+    /// Whether an app of this device has registered last with another anchor than the trusted one.
+    private let isConflicting: (KeySubject) -> Bool
 
-    init(_ chains: KeyChainDeliveries, _ anchors: ConfigurationAnchors, _ context: ConfigurationContext) {
+    init(
+        _ chains: KeyChainDeliveries, _ anchors: ConfigurationAnchors, _ context: ConfigurationContext,
+        isConflicting: @escaping (KeySubject) -> Bool
+    ) {
         (self.chains, self.anchors, self.context) = (chains, anchors, context)
+        self.isConflicting = isConflicting
     }
 
     // MARK: this device
@@ -23,13 +29,13 @@ struct KeyStatus {
         anchors.all.map { anchor in
             var summary = anchor.summary
             if isExpired(anchor) { summary["expired"] = true }
-            if anchors.isConflicting(anchor.key) { summary["conflict"] = true }
+            if isConflicting(anchor.key) { summary["conflict"] = true }
             return summary
         }
     }
 
     /// Whether an app of this device has another anchor than the one that is trusted for it.
-    func hasConflict(_ app: ApplicationIdentifier) -> Bool { anchors.isConflicting(context.subject(of: app)) }
+    func hasConflict(_ app: ApplicationIdentifier) -> Bool { isConflicting(context.subject(of: app)) }
 
     /// The apps whose key set in force has expired.
     var expired: [String] { anchors.all.filter(isExpired).map { "\($0.key.application) (\($0.key.role.rawValue))" } }
