@@ -259,6 +259,7 @@ import Testing
         let (chain, active) = (secondary.keySets, TemporaryDirectory.read(path))
         for change in ["older", "gone", "longer", "a chain", "more"] {
             secondary.disconnect()
+            secondary.scheduler.advance(by: .seconds(10))
             let before = (lines(), secondary.host.offers.count)
             switch change {
             case "older": secondary.write([1, 2, 3], to: "configuration.plist")
@@ -275,6 +276,43 @@ import Testing
         let (written, offers) = (lines(), secondary.host.offers.count)
         restart()
         #expect(lines() == written && secondary.host.offers.count == offers + 1, "its schema is named")
+    }
+
+    @Test("CFG-116: a user who changes the app's files at every start has them written again once in ten seconds")
+    func filesChangedWithoutEnd() throws {
+        secondary.connect()
+        try secondary.apply(try secondary.envelope(1))
+        func lines() -> Int { secondary.log.all.count { "\($0)".contains("are written again") } }
+        let path = secondary.file("configuration.plist")
+        let active = TemporaryDirectory.read(path)
+        func start() {
+            secondary.disconnect()
+            secondary.write([1, 2, 3], to: "configuration.plist")
+            secondary.connect()
+        }
+        let offers = secondary.host.offers.count
+        for _ in 0..<20 { start() }
+        #expect(lines() == 1 && TemporaryDirectory.read(path) == [1, 2, 3])
+        #expect(secondary.host.offers.count == offers + 1)
+        secondary.scheduler.advance(by: .seconds(10))
+        #expect(lines() == 2 && TemporaryDirectory.read(path) == active)
+        #expect(secondary.host.offers.count == offers + 2, "a reload goes with it")
+        secondary.scheduler.advance(by: .seconds(10))
+        start()
+        #expect(lines() == 3 && TemporaryDirectory.read(path) == active)
+    }
+
+    @Test("CFG-36, CFG-116: an app whose files waited for its first registration reads them")
+    func filesOfAFirstRegistration() throws {
+        let owner = secondary.host.owner
+        secondary.host.owner = nil
+        secondary.receive(try secondary.envelope(1))
+        #expect(access(secondary.file("staged.plist"), F_OK) != 0)
+        secondary.host.owner = owner
+        secondary.connect()
+        #expect(access(secondary.file("staged.plist"), F_OK) == 0)
+        #expect(secondary.host.offeredPairings == [.zero, secondary.queue.pairing], "a reload, and then the offer")
+        #expect(!secondary.log.all.contains { "\($0)".contains("are written again") })
     }
 
     @Test(

@@ -18,6 +18,8 @@ final class LoneHost: ConfigurationHost {
     var isAnnounced = true
     /// The key that its secondaries announce.
     var trust = TrustMark.unnamed
+    /// The user of its apps; nil before the first registration.
+    var owner: UInt32? = Linux.user
     /// Whether the app takes offers, which the test answers.
     var takesOffers = false
     private(set) var offers: [(body: [UInt8], completion: (OfferOutcome) -> Void)] = []
@@ -49,7 +51,7 @@ final class LoneHost: ConfigurationHost {
 
     func hasInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> Bool { isAnnounced }
 
-    func owner(of app: ApplicationIdentifier) -> UInt32? { Linux.user }
+    func owner(of app: ApplicationIdentifier) -> UInt32? { owner }
 
     func side(of app: ApplicationIdentifier) -> DeviceRole? { nil }
 

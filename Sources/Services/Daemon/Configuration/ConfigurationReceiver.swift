@@ -315,6 +315,8 @@ final class ConfigurationReceiver {
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
+        // First: an app whose files it finds repaired would not read them again.
+        for subject in files.takeDelayed() { checkFiles(of: subject, namesSchema: false) }
         repairFiles()
     }
 

@@ -29,6 +29,8 @@ final class ConfigurationSlotFiles {
     /// Subjects whose files may not be those of the state in force, and whether the log says that one could not be
     /// written or removed.
     private var differing: [KeySubject: Bool] = [:]
+    /// Subjects whose files were written again since the last tick, and whether another registration has come since.
+    private var rewritten: [KeySubject: Bool] = [:]
     /// Apps that have files to be written once their user is known.
     private var ownerlessApplications: Set<ApplicationIdentifier> = []
 
@@ -137,23 +139,34 @@ final class ConfigurationSlotFiles {
 
     /// Makes the files of an app that has registered, or has loaded other bytes, those of the state in force (CFG-116):
     /// its user may have written them, or have restored the directory. Its first registration names the user that they
-    /// have waited for.
-    /// - Returns: whether the app may have read others.
+    /// have waited for. More than once in a tick it waits for the next one: the user could go on without end.
+    /// - Returns: whether some were written: the app may have read others.
     func rewriteDiffering(_ subject: KeySubject, with state: ReceiverState) -> Bool {
         let app = subject.application
         let isNew = ownerlessApplications.remove(app) != nil
+        if !isNew, rewritten[subject] != nil {
+            rewritten[subject] = true
+            return false
+        }
         // This daemon has not written all of them yet.
         let isBehind = isNew || differing[subject] != nil || unwrittenChains.contains(subject)
         // An app without configuration needs no directory.
         guard isBehind || hasFiles(subject, in: state) || directory(of: app) != nil else { return false }
         let others = reconcile(subject, with: state)
+        if !others.isEmpty || differing[subject] != nil { rewritten[subject] = false }
         if !isBehind, !others.isEmpty {
             context.log(
                 LogEvent(
                     .warning, "an app's files were not as this daemon had written them, and are written again",
                     .text("app", "\(app)"), .text("files", others.joined(separator: " "))), causedBy: app)
         }
-        return !isNew && !others.isEmpty
+        return !others.isEmpty
+    }
+
+    /// A tick: returns the subjects whose files have waited for it.
+    func takeDelayed() -> [KeySubject] {
+        defer { rewritten = [:] }
+        return rewritten.compactMap { subject, isDelayed in isDelayed ? subject : nil }
     }
 
     /// Whether the state has any file for an app.
