@@ -184,6 +184,8 @@ import Testing
             listed = try await configuration("list")
         }
         #expect(listed.output.contains("no app at 1"), "\(listed)")
+        // The command itself has no answer before this.
+        try await Task.sleep(for: .milliseconds(500))
         let ending = try await apply.end(by: SIGINT)
         #expect(ending.status == 1, "\(ending)")
         #expect(ending.errors.contains("stays desired, and is delivered to kiosk"), "\(ending)")

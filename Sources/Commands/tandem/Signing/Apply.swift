@@ -138,6 +138,12 @@ struct ApplyFollower {
             let last = try follow(for: wait, &answer)
             return ApplyReport.keeping(ended, in: last)
         } catch is ControlClient.Interruption {
+            guard !answer.isEmpty else {
+                let app = body["app"]?.stringValue ?? ""
+                throw CommandFailure.no([
+                    "interrupted before the daemon answered; 'tandem configuration show --app \(app)' says what is desired"
+                ])
+            }
             let results = Fact.list(ApplyReport.keeping(ended, in: answer)["results"])
             throw CommandFailure.no(Self.interruption(pending(answer), of: body) + ApplyReport.endedLines(of: results))
         }
