@@ -184,17 +184,26 @@ import Testing
         #expect(fleet.desired.desired(of: fleet.key).last?.rollout == nil)
     }
 
-    @Test("CFG-71, CFG-79: a further signature does not narrow what is desired of all, once a secondary has taken it")
+    @Test(
+        "CFG-71, CFG-79: a further signature does not narrow what is desired of all, once a secondary may have taken it"
+    )
     func furtherSignatureOfWhatIsDesiredOfAll() throws {
-        for isTaken in [true, false] {
+        // The verdict of one secondary, and whether the deliveries to the others have left.
+        let cases: [(verdict: Verdict, hasLeft: Bool)] = [
+            (.applied, false), (.rejected(.threshold), true), (.rejected(.threshold), false),
+        ]
+        for (verdict, hasLeft) in cases {
+            let isTaken = verdict == .applied || hasLeft
             var fleet = try Fleet(3)
             let former = try fleet.accept(try fleet.envelope(1))
             for (index, item) in former { #expect(try fleet.report(index, item, .applied) == nil) }
             let envelope = try fleet.envelope(2)
             let item = try #require(try fleet.accept(envelope)[0])
-            #expect(try fleet.report(0, item, isTaken ? .applied : .rejected(.threshold), good: former[0]) == nil)
+            #expect(try fleet.report(0, item, verdict, good: former[0]) == nil)
+            fleet.hasLeft = hasLeft
             let next = try fleet.accept(try Fixture.rewrapped(envelope), first: [1])
-            #expect(next.keys.sorted() == (isTaken ? [1, 2] : [1]))
+            let expected = verdict == .applied ? [1, 2] : hasLeft ? [0, 1, 2] : [1]
+            #expect(next.keys.sorted() == expected)
             #expect(next.values.allSatisfy { $0.entry.version == 2 })
             #expect((fleet.desired.desired(of: fleet.key).last?.rollout == nil) == isTaken)
         }
