@@ -228,7 +228,7 @@ let testTargets: [Target] = [
         "Command",
         imports: [
             "tandem", "TandemControl", "TandemDaemon", "TandemOperations", "TandemPropertyListXML", "TandemSettings",
-            "TandemPages",
+            "TandemPages", "TandemSignedConfiguration",
         ] + values),
     tests("Conformance", imports: ["TandemConformance"] + values + machinery),
     // The executables are built with the tests, which start them.

@@ -4,6 +4,7 @@ import TandemBase
 import TandemControl
 import TandemOperations
 import TandemPropertyList
+import TandemSignedConfiguration
 import Testing
 
 @testable import tandem
@@ -38,6 +39,21 @@ import Testing
             lines.first
                 == "interrupted; the configuration stays desired, and is delivered to s1; once it works at the first, "
                 + "also to s2")
+    }
+
+    @Test("CTL-25: an interruption before any answer claims nothing, and names the command that shows what is in force")
+    func interruptedBeforeAnyAnswer() throws {
+        let app = "org.example.lamp"
+        let lines = ApplyFollower.interruption(nil, of: ["app": .string(app)])
+        #expect(
+            lines == [
+                "interrupted before the daemon answered; 'tandem configuration show --app \(app)' shows what is desired"
+            ])
+        for type in [SignedPayloadType.keySet, .revocation] {
+            let envelope = try SignedEnvelope.bytes([1], type: type, signedWith: [])
+            let lines = ApplyFollower.interruption(nil, of: ["app": .string(app), "envelope": .data(envelope)])
+            #expect(lines == ["interrupted before the daemon answered; 'tandem trust list' shows the keys in force"])
+        }
     }
 
     @Test("CTL-63: results for which an answer has no room are not taken for applied ones")

@@ -138,14 +138,9 @@ struct ApplyFollower {
             let last = try follow(for: wait, &answer)
             return ApplyReport.keeping(ended, in: last)
         } catch is ControlClient.Interruption {
-            guard !answer.isEmpty else {
-                let app = body["app"]?.stringValue ?? ""
-                throw CommandFailure.no([
-                    "interrupted before the daemon answered; 'tandem configuration show --app \(app)' says what is desired"
-                ])
-            }
             let results = Fact.list(ApplyReport.keeping(ended, in: answer)["results"])
-            throw CommandFailure.no(Self.interruption(pending(answer), of: body) + ApplyReport.endedLines(of: results))
+            let lines = Self.interruption(answer.isEmpty ? nil : pending(answer), of: body)
+            throw CommandFailure.no(lines + ApplyReport.endedLines(of: results))
         }
     }
 
@@ -197,13 +192,21 @@ struct ApplyFollower {
     }
 
     /// The lines for a person who has ended the wait.
-    /// - Parameter pending: the results that are outstanding.
-    static func interruption(_ pending: [Fact], of body: PropertyListDictionary) -> [String] {
+    /// - Parameter pending: the results that are outstanding; nil if the daemon has not answered yet.
+    static func interruption(_ pending: [Fact]?, of body: PropertyListDictionary) -> [String] {
         let app = body["app"]?.stringValue ?? ""
+        let isAboutKeys = body["envelope"]?.dataValue.flatMap { ClaimedStatement($0) } != nil
+        guard let pending else {
+            let hint =
+                isAboutKeys
+                ? "'tandem trust list' shows the keys in force"
+                : "'tandem configuration show --app \(app)' shows what is desired"
+            return ["interrupted before the daemon answered; \(hint)"]
+        }
         let isHeldBack = { (result: Fact) in result.text("state") == "held-back" }
         let names = pending.filter { !isHeldBack($0) }.map(\.deviceName).joined(separator: ", ")
         let later = pending.filter(isHeldBack).map(\.deviceName).joined(separator: ", ")
-        if let envelope = body["envelope"]?.dataValue, ClaimedStatement(envelope) != nil {
+        if isAboutKeys {
             return ["interrupted; the keys have changed" + (names.isEmpty ? "" : ", and \(names) will receive that")]
         }
         return [
