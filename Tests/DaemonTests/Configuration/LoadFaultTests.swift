@@ -302,6 +302,59 @@ import Testing
         #expect(lines() == 3 && TemporaryDirectory.read(path) == active)
     }
 
+    @Test(
+        "CFG-116: an answer of other bytes before the files are compared again is no fault, and one after it is",
+        arguments: [false, true])
+    func otherBytesBeforeTheNextTick(_ isFault: Bool) throws {
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        let path = secondary.file("configuration.plist")
+        let active = TemporaryDirectory.read(path)
+        for _ in 0..<2 {
+            secondary.disconnect()
+            secondary.write([1, 2, 3], to: "configuration.plist")
+            secondary.connect(Self.naming)
+        }
+        let other = ReloadReply.message(loaded: SHA256.digest([1]))
+        let offers = secondary.host.offers.count
+        try answerLast(other)
+        #expect(secondary.host.offers.count == offers && secondary.status?["lastVerdict"] == "applied")
+        secondary.scheduler.advance(by: .seconds(10))
+        #expect(TemporaryDirectory.read(path) == active)
+        try #require(secondary.host.offers.count == offers + 1)
+        try answerLast(isFault ? other : ReloadReply.message(loaded: SHA256.digest(envelope)))
+        #expect(secondary.host.offers.count == offers + 1)
+        let verdict: PropertyListValue = isFault ? "other-loaded" : "applied"
+        #expect(secondary.status?["lastVerdict"] == verdict)
+    }
+
+    @Test(
+        "CFG-113, CFG-116: key sets that change at every start are written again once in ten seconds, after any answer",
+        arguments: [false, true])
+    func keySetsChangedWithoutEnd(_ isJudged: Bool) throws {
+        try secondary.trustKeySet()
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        try secondary.apply(envelope)
+        let chain = try #require(secondary.keySets)
+        let answer =
+            isJudged
+            ? ReloadReply.message(loaded: SHA256.digest([1])) : UnjudgedOffer(of: envelope, because: "EIO").message
+        let offers = secondary.host.offers.count
+        for start in 0..<20 {
+            secondary.disconnect()
+            secondary.writeKeySets([1, 2, 3])
+            secondary.connect(Self.naming)
+            let expected: [UInt8] = start == 0 ? chain : [1, 2, 3]
+            #expect(secondary.keySets == expected)
+            try answerLast(answer)
+        }
+        #expect(secondary.keySets == [1, 2, 3] && secondary.host.offers.count == offers + 20)
+        secondary.scheduler.advance(by: .seconds(10))
+        #expect(secondary.keySets == chain && secondary.host.offers.count == offers + 21)
+    }
+
     @Test("CFG-36, CFG-116: an app whose files waited for its first registration reads them")
     func filesOfAFirstRegistration() throws {
         let owner = secondary.host.owner

@@ -311,12 +311,14 @@ final class ConfigurationReceiver {
                 logVerdict(await perform(key) { slot, context in slot.clockMoved(in: context) }, of: key)
             }
         }
+        let delayed = files.takeDelayed()
+        // Ahead of the delayed checks: the answer to a repeated reload counts, and is about what that reload wrote.
         offers.timePassed(running: running)
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
         // First: an app whose files it finds repaired would not read them again.
-        for subject in files.takeDelayed() { checkFiles(of: subject, namesSchema: false) }
+        for subject in delayed { checkFiles(of: subject, namesSchema: false) }
         repairFiles()
     }
 
@@ -556,17 +558,12 @@ final class ConfigurationReceiver {
         committed.perform({ [self] _ in Commit([]) { [self] in files.repair(with: state) } }, failure: { _ in })
     }
 
-    /// Writes an app's files again that have other bytes (CFG-113, CFG-116); returns whether its key sets are as they
-    /// should be.
+    /// Writes an app's files again that have other bytes (CFG-113, CFG-116).
     /// - Parameter writes: the value of `chainWrites` at which the same key sets are written, too; nil: never.
+    /// - Returns: whether the app can read them now: they were compared, and its key sets are as they should be.
     func rewriteFiles(of subject: KeySubject, unwrittenSince writes: Int?) async -> Bool {
         let isWritten = try? await committed.commit { [self] _ in
-            Commit([]) { [self] () -> Bool in
-                let isUnwritten = writes == files.chainWrites(of: subject)
-                let isDone = files.writeChain(of: subject, in: state, always: isUnwritten)
-                if isDone { _ = files.rewriteDiffering(subject, with: state) } else { files.mayDiffer(subject) }
-                return isDone
-            }
+            Commit([]) { [self] in files.rewrite(subject, unwrittenSince: writes, with: state) }
         }
         return isWritten ?? false
     }

@@ -29,7 +29,7 @@ final class ConfigurationSlotFiles {
     /// Subjects whose files may not be those of the state in force, and whether the log says that one could not be
     /// written or removed.
     private var differing: [KeySubject: Bool] = [:]
-    /// Subjects whose files were written again since the last tick, and whether another registration has come since.
+    /// Subjects whose files were written again since the last tick, and whether another comparison was due since.
     private var rewritten: [KeySubject: Bool] = [:]
     /// Apps that have files to be written once their user is known.
     private var ownerlessApplications: Set<ApplicationIdentifier> = []
@@ -144,10 +144,7 @@ final class ConfigurationSlotFiles {
     func rewriteDiffering(_ subject: KeySubject, with state: ReceiverState) -> Bool {
         let app = subject.application
         let isNew = ownerlessApplications.remove(app) != nil
-        if !isNew, rewritten[subject] != nil {
-            rewritten[subject] = true
-            return false
-        }
+        if !isNew, putsOff(subject) { return false }
         // This daemon has not written all of them yet.
         let isBehind = isNew || differing[subject] != nil || unwrittenChains.contains(subject)
         // An app without configuration needs no directory.
@@ -161,6 +158,30 @@ final class ConfigurationSlotFiles {
                     .text("app", "\(app)"), .text("files", others.joined(separator: " "))), causedBy: app)
         }
         return !others.isEmpty
+    }
+
+    /// Makes the files of an app that could not judge, or has loaded other bytes, those of the state in force (CFG-113,
+    /// CFG-116), at most once in a tick, like those of an app that has registered.
+    /// - Parameter writes: the value of `chainWrites` at which the same key sets are written, too; nil: never.
+    /// - Returns: whether the app can read them now: they were compared, and its key sets are as they should be.
+    func rewrite(_ subject: KeySubject, unwrittenSince writes: Int?, with state: ReceiverState) -> Bool {
+        if putsOff(subject) { return false }
+        let before = chainWrites(of: subject)
+        guard writeChain(of: subject, in: state, always: writes == before) else {
+            mayDiffer(subject)
+            rewritten[subject] = false
+            return false
+        }
+        _ = rewriteDiffering(subject, with: state)
+        if chainWrites(of: subject) != before { rewritten[subject] = false }
+        return true
+    }
+
+    /// Whether an app's files were written again since the last tick: they are compared at the next one.
+    private func putsOff(_ subject: KeySubject) -> Bool {
+        guard rewritten[subject] != nil else { return false }
+        rewritten[subject] = true
+        return true
     }
 
     /// A tick: returns the subjects whose files have waited for it.
