@@ -17,8 +17,10 @@ struct UnsentForm {
         let text = "Fields with control characters are not kept: \(changed). Type them again afterwards."
         let note = changed.isEmpty ? Markup([]) : Markup.tag("p", foreign: text)
         let lost = unsent.hasSecrets ? " Secrets are not kept: type them again afterwards." : ""
+        let isWhole = changed.isEmpty && !unsent.hasSecrets
+        let sent = isWhole ? "what you typed" : "the fields that this page could keep"
         return [
-            .tag("p", text: "Nothing was changed. 'Try again' sends what you typed.\(lost)"),
+            .tag("p", text: "Nothing was changed. 'Try again' sends \(sent).\(lost)"),
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "unsent"),
                 of: [note, FormToken.hidden(for: route, cookie: cookie)]
