@@ -99,19 +99,26 @@ import Testing
     func datesOfNotes() throws {
         let second = try #require(PropertyListDate(millisecondsSince1970: 1_795_392_000_000))
         let first = try #require(PropertyListDate(millisecondsSince1970: 1_795_305_600_000))
-        let schema = SettingsSchema(["day", "since"].map { SettingDeclaration($0, .date, initial: .date(first)) })
-        let specifiers = Self.specifiers.filter { $0.key == "day" || $0.key == "since" }
+        let keys = ["day", "since", "text", "custom", "choice", "radio"]
+        let schema = SettingsSchema(keys.map { SettingDeclaration($0, .date, initial: .date(first)) })
+        let specifiers =
+            Self.specifiers.filter { $0.key == "day" || $0.key == "since" } + [
+                Specifier(.textField, ["Key": "text"]), Specifier(.custom, ["Key": "custom"]),
+                Specifier(.multiValue, ["Key": "choice", "Values": ["x"], "Titles": ["X"]]),
+                Specifier(.radioGroup, ["Key": "radio", "Values": ["x"], "Titles": ["X"]]),
+            ]
         let tree = pageTree(["Root": specifiers])
         func rows(_ known: PageValue?) throws -> [PageView.Row] {
-            let values = known.map { ["day": $0, "since": $0] } ?? [:]
+            let values = known.map { known in Dictionary(uniqueKeysWithValues: keys.map { ($0, known) }) } ?? [:]
             return try #require(PageView.make(tree, schema, PageRequest(values: values))).rows
         }
-        let texts = ["2026-11-22 UTC", "2026-11-22T00:00 UTC"]
+        let texts = ["2026-11-22 UTC"] + [String](repeating: "2026-11-22T00:00 UTC", count: 5)
         let others = try rows(PageValue(value: .date(second), layer: "user"))
         #expect(others.compactMap { $0.defaultNote() } == texts.map { "Default: \($0)" })
         #expect(others.compactMap { $0.defaultNote(onOneLine: true) } == texts.map { "Default: \($0)" })
         for known in [nil, PageValue(value: .date(first), layer: "user")] {
             #expect(try rows(known).allSatisfy { $0.defaultNote() == nil })
+            #expect(try rows(known).map(\.line) == texts)
         }
         let hidden = PageValue(value: .date(second), layer: "signed", isEdited: true, edit: .date(first))
         for (row, text) in try zip(rows(hidden), texts) { #expect(row.edit?.hasPrefix("Edited: \(text). ") == true) }

@@ -53,7 +53,8 @@ struct SettingControl {
         case .page(let name): return .tag("a", .link("href", .settings(instance, page: name)), of: title)
         case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
         case .custom(let page):
-            let value = row.shown.isEmpty ? [] : [Markup.tag("output", .init("id", row.field), foreign: row.shown)]
+            let output = Markup.tag("output", .init("id", row.field), foreign: row.shown)
+            let value = row.shown.isEmpty ? [] : [output] + zone
             guard let page else { return Markup(value + [.tag("p", text: "The app has a view of its own for it.")]) }
             return Markup([.tag("a", .link("href", .settings(instance, page: page)), of: title)] + value)
         case .unsupported(let reason): return .tag("p", text: reason)

@@ -5,14 +5,17 @@ import TandemPropertyList
 import TandemSettings
 
 extension PageView.Row {
-    /// The zone of the date or time that the row shows, for people; nil for every other row.
+    /// The zone of the date or time that the row's control shows, for people; nil for every other row.
     package var zone: String? {
         switch kind {
         case .date: "UTC"
-        case .titleValue: Self.zone(of: value, shownAs: shown, kind)
+        case .titleValue, .custom: Self.zone(of: value, shownAs: shown, kind)
         default: nil
         }
     }
+
+    /// The text of the value with the zone of a date, as the default has it (PAG-16).
+    var zoned: String { Self.zone(of: value, shownAs: shown, kind).map { "\(shown) \($0)" } ?? shown }
 
     /// The zone of a text that shows a date (PAG-16); nil for any other value, and for the label that the page has for
     /// a date.
@@ -29,7 +32,7 @@ extension PageView.Row {
             // A text of a list may have line ends itself, as no field shows it.
             value.map { type == .strings ? PropertyListJSON.text($0) : line(ofField: shown) } ?? ""
         case .date(let traits): line(of: traits)
-        default: Self.onOneLine(shown) + (zone.map { " \($0)" } ?? "")
+        default: Self.onOneLine(zoned)
         }
     }
 

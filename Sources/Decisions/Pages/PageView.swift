@@ -196,8 +196,7 @@ package struct PageView: Sendable, Equatable {
         /// A sentence about the default; nil without one, and where the value in force is the same.
         /// - Parameter onOneLine: for a terminal (PAG-35).
         package func defaultNote(onOneLine: Bool = false) -> String? {
-            let present = zone.map { "\(shown) \($0)" } ?? shown
-            guard layer != "default", !shownDefault.isEmpty, shownDefault != present else { return nil }
+            guard layer != "default", !shownDefault.isEmpty, shownDefault != zoned else { return nil }
             return "Default: \(onOneLine ? lineOfDefault : shownDefault)"
         }
 
