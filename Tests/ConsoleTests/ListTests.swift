@@ -343,10 +343,12 @@ import Testing
             ("/lists/tags/0", "Root! on kiosk: tags, item 1"), ("/lists/tags/new", "Root! on kiosk: tags, new item"),
         ] {
             let page = try #require(browser.get(path + place)?.text)
-            #expect(page.contains("<title>\(heading) - Tandem</title>") && page.contains("<bdi>\(heading)</bdi></h1>"))
+            #expect(page.contains("<title>Pairing \(pairing): \(heading) - Tandem</title>"))
+            #expect(page.contains("<bdi>\(heading)</bdi></h1><p id=\"place\">Pairing \(pairing)</p>"))
         }
         let found = try #require(browser.get(path + "?q=TAG")?.text)
-        #expect(found.contains("<title>Search: TAG, Root!") && found.contains("aria-label=\"Search\" value=\"TAG\""))
+        #expect(found.contains("<title>Search: TAG, Pairing \(pairing): Root!"))
+        #expect(found.contains("aria-label=\"Search\" value=\"TAG\""))
     }
 
     @Test("CON-19, CON-12: the draft that nobody answers for is sent again with what was typed")

@@ -345,7 +345,7 @@ import Testing
         browser.pairings = [["pairing": .data(pairing.bytes), "name": "kiosk"]]
         let page = try #require(browser.get(path))
         #expect(page.status == 200 && page.text.contains("<h1><bdi>org.example.lamp on kiosk</bdi></h1>"))
-        #expect(page.text.contains("<title>org.example.lamp on kiosk - Tandem</title>"))
+        #expect(page.text.contains("<title>Pairing \(pairing): org.example.lamp on kiosk - Tandem</title>"))
         #expect(browser.commands.last { $0.command == .settingsGet }?.body["pairing"]?.dataValue?.first == 1)
         let own = try #require(browser.get(Browser.page)?.text)
         #expect(own.contains("<h1><bdi>org.example.lamp on &lt;") && !own.contains("kiosk"))
@@ -354,27 +354,24 @@ import Testing
         #expect(browser.changed == ["mode": "b"])
     }
 
-    @Test("CON-16: a page says which device it edits, also where several have one name")
+    @Test("CON-16: a page says which device it edits, also where names are equal or imitate what it says")
     func sameNames() throws {
         let ids = ["0123ABCD-0000-4000-8000-0123456789AB", "0123ABCD-0000-4000-8000-0123456789AC"]
         let pairings = try ids.map { try #require(UniqueIdentifier(text: $0)) }
-        func places(_ names: [String]) throws -> [String] {
+        let places = ids.map { "Pairing \($0)" } + ["This device"]
+        for names in [
+            ["kiosk", "panel"], ["kiosk", "kiosk"], ["kiosk", "kiosk "],
+            [Browser.markup, "\(Browser.markup) (this device)"], ["This device", "kiosk (pairing \(ids[0]))"],
+        ] {
             browser.pairings = zip(pairings, names).map { ["pairing": .data($0.bytes), "name": .string($1)] }
-            return try (ids.map { "/secondaries/\($0)\(Browser.page)" } + [Browser.page]).map { path -> String in
+            let paths = ids.map { "/secondaries/\($0)\(Browser.page)" } + [Browser.page]
+            for (path, (name, place)) in zip(paths, zip(names + [Browser.markup], places)) {
                 let page = try #require(browser.get(path)?.text)
-                let heading = try #require(page.components(between: "<h1><bdi>", and: "</bdi>").first)
-                #expect(page.contains("<title>\(heading) - Tandem</title>"))
-                return try #require(heading.split(separator: " on ", maxSplits: 1).last.map { String($0) })
+                let heading = "org.example.lamp on \(Markup(name).html)"
+                #expect(page.contains("<h1><bdi>\(heading)</bdi></h1><p id=\"place\">\(place)</p>"))
+                #expect(page.contains("<title>\(place): \(heading) - Tandem</title>"))
             }
         }
-        let different = try places(["kiosk", "panel"])
-        #expect(different[0] == "kiosk" && different[1] == "panel")
-        let same = try places(["kiosk", "kiosk"])
-        #expect(same[0] == "kiosk (pairing \(ids[0]))" && same[1] == "kiosk (pairing \(ids[1]))")
-        #expect(same[2] == different[2])
-        let own = try places(["kiosk", Browser.markup])
-        #expect(own[1].hasSuffix(" (pairing \(ids[1]))") && own[2] == "\(different[2]) (this device)")
-        #expect(own[0] == "kiosk")
     }
 
     @Test("CON-16: the page of apps leads to each app of a secondary that is known, and says if there is none")

@@ -16,7 +16,7 @@ struct AppSettings {
     let running: RunningState
     /// The app besides its settings; nil for one of another device, and if the daemon has not told it.
     let facts: AppFacts?
-    /// The device of the app, as its pages name it; nil if the daemon has not told it.
+    /// The name of the app's device; nil if the daemon has not told it.
     private let device: String?
     /// The mark of the state that its pages show.
     let mark: String
@@ -43,19 +43,13 @@ struct AppSettings {
         values = PageValue.all(in: (state["settings"]?.arrayValue ?? []).compactMap(\.dictionaryValue))
     }
 
-    /// The name of the app's device, and more where another device that the daemon knows has the same name.
     private static func device(of instance: AppInstance, in status: Fact) -> String? {
-        let pairings = status.list("pairings").compactMap { row in
-            row.body["pairing"]?.identifierValue.map { (pairing: $0, name: row.text("name")) }
+        var device: Fact? = status
+        if let secondary = instance.secondary {
+            device = status.list("pairings").first { $0.body["pairing"]?.identifierValue == secondary }
         }
-        let own = status.text("name")
-        guard let secondary = instance.secondary else {
-            let isShared = pairings.contains { $0.name == own }
-            return own.isEmpty ? nil : isShared ? "\(own) (this device)" : own
-        }
-        guard let name = pairings.first(where: { $0.pairing == secondary })?.name, !name.isEmpty else { return nil }
-        let isShared = name == own || pairings.contains { $0.pairing != secondary && $0.name == name }
-        return isShared ? "\(name) (pairing \(secondary))" : name
+        guard let name = device?.text("name"), !name.isEmpty else { return nil }
+        return name
     }
 
     /// The settings with these values in place of those in force: what stands in the fields of a refused form.
@@ -72,7 +66,8 @@ struct AppSettings {
     /// The app's name in the reader's language.
     func name(_ languages: [String]) -> AppName {
         let title = tree[PageTree.root].flatMap { tree.title(of: $0, languages) } ?? ""
-        return AppName(app: instance.app, title: title.isEmpty ? nil : title, device: device)
+        return AppName(
+            app: instance.app, title: title.isEmpty ? nil : title, device: device, secondary: instance.secondary)
     }
 
     /// The person at the console, as the app's device sees them.

@@ -20,22 +20,19 @@ struct ItemPage {
     var refused: PageInput?
     var refusal: FormRefusal?
 
-    private var heading: String {
-        let item = index.map { "item \($0 + 1)" } ?? "new item"
-        return name.heading("\(list.row.name), \(item)")
-    }
+    private var title: String { "\(list.row.name), " + (index.map { "item \($0 + 1)" } ?? "new item") }
 
     /// The page.
     var answer: WebAnswer {
-        guard let refusal else { return Console.page(200, heading, cookie, content) }
-        return Console.page(refusal.status, "Not saved: \(heading)", cookie, content)
+        guard let refusal else { return Console.page(200, name.documentTitle(of: title), cookie, content) }
+        return Console.page(refusal.status, "Not saved: \(name.documentTitle(of: title))", cookie, content)
     }
 
     private var content: [Markup] {
         let route = ConsoleRoute.item(instance, list: list.key, index: index)
         let fields = PageFields(view, languages)
         return [
-            .tag("h1", foreign: heading), refusal.map { Markup.mistakes(refused, $0, on: view) } ?? Markup([]),
+            name.top(of: title), refusal.map { Markup.mistakes(refused, $0, on: view) } ?? Markup([]),
             .tag(
                 "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
                 .init("autocomplete", "off"),

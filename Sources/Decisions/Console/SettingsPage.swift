@@ -22,13 +22,13 @@ struct SettingsPage {
     private var route: ConsoleRoute { settings.instance.route(view.name) }
     private var isFirst: Bool { route == .settings(settings.instance, page: nil) }
     private var name: AppName { settings.name(languages) }
-    private var heading: String { name.heading(isFirst ? nil : view.title ?? view.name) }
+    private var title: String? { isFirst ? nil : view.title ?? view.name }
     private var token: Markup { FormToken.hidden(for: route, cookie: cookie) }
 
     /// The page.
     var answer: WebAnswer {
-        guard let refusal else { return Console.page(200, heading, cookie, content) }
-        return Console.page(refusal.status, "Not saved: \(heading)", cookie, content)
+        guard let refusal else { return Console.page(200, name.documentTitle(of: title), cookie, content) }
+        return Console.page(refusal.status, "Not saved: \(name.documentTitle(of: title))", cookie, content)
     }
 
     private var content: [Markup] {
@@ -59,7 +59,7 @@ struct SettingsPage {
         let count = found.isEmpty ? "Nothing was found." : "\(found.count) found."
         let content =
             top(text) + [way(to: nil), .tag("p", .init("role", "status"), text: count), .tag("ul", of: links)]
-        return Console.page(200, "Search: \(text), \(name.heading(nil))", cookie, content)
+        return Console.page(200, "Search: \(text), \(name.documentTitle(of: nil))", cookie, content)
     }
 
     /// - Parameter sought: the text of a search.
@@ -75,7 +75,7 @@ struct SettingsPage {
         let note = settings.running.note.map { Markup.tag("p", .init("id", "running"), text: $0) }
         let known = [settings.facts?.markup, note].compactMap(\.self)
         return [
-            .tag("h1", foreign: heading), .tag("div", .init("id", "facts"), of: known),
+            name.top(of: title), .tag("div", .init("id", "facts"), of: known),
             isFirst ? Markup([]) : way(to: view.name), search,
         ]
     }
