@@ -20,22 +20,25 @@ final class SettingsMirror: Sendable {
         var wasOn = true
         /// The mark of the body that the daemon has not accepted yet.
         var submitting: UInt64?
-        /// The edit that this step looks at, until a body has it.
-        var edit: UInt64?
+        /// The edits that this step looks at, until a body has them.
+        var edits: [UInt64] = []
         /// A body of a pairing that the session has not named yet.
         var early: (item: DeliveredItem, token: HandlingToken)?
     }
 
-    /// Edits that wait for a look, as the session counts them: one number for all of them.
-    private struct WaitingEdit {
-        let number: UInt64
-        /// A step has looked, and could not store what it saw. The time of the number may be over.
-        var isKept = false
+    /// Edits that wait for a look, as the session counts them.
+    private struct WaitingEdits {
+        /// The edits that no step has looked at yet: one number for all of them.
+        var number: UInt64?
+        /// Those that no step could store, the oldest first. Each has a time of its own, which may be over.
+        var kept: [UInt64] = []
+
+        /// Those of the newest looks. An older one that is dropped counts until its time is over.
+        static let keptLimit = 64
     }
 
     private let state = Mutex(State())
-    /// The edits that no step has looked at yet, and those that none could store.
-    private let waitingEdit = Mutex<WaitingEdit?>(nil)
+    private let waitingEdits = Mutex(WaitingEdits())
     private let observation = Mutex<ConfigurationObservation?>(nil)
     private let store: SettingsStore
     private let stored: StoredPreferences
@@ -88,10 +91,10 @@ final class SettingsMirror: Sendable {
     /// From now on `drained` waits for the next step's look (SES-89). Under the lock: a thread that finds a number must
     /// not overtake the call that counts it.
     private func countEdit() {
-        waitingEdit.withLock { edit in
-            if let edit, !edit.isKept { return }
-            let number = edit?.number ?? UInt64.random(in: .min ... .max)
-            edit = WaitingEdit(number: number)
+        waitingEdits.withLock { waiting in
+            guard waiting.number == nil else { return }
+            let number = UInt64.random(in: .min ... .max)
+            waiting.number = number
             core.value?.run { core in core.begin(edit: number) }
         }
     }
@@ -130,34 +133,31 @@ final class SettingsMirror: Sendable {
     private func edited() { step { _ in nil } }
 
     /// The step looks at the edits that wait.
-    private func beginEdit() {
-        let edit = waitingEdit.withLock { edit in
-            defer { edit = nil }
-            return edit
+    private func beginEdits() {
+        let edits = waitingEdits.withLock { waiting in
+            defer { waiting = WaitingEdits() }
+            return waiting.kept + [waiting.number].compactMap(\.self)
         }
-        state.withLock { $0.edit = edit?.number }
+        state.withLock { $0.edits = edits }
     }
 
-    /// Nothing of the present edit is left to submit. An observer that is called after this may wait in `drained`.
-    private func endEdit() {
-        if let edit = takeEdit() { core.value?.run { core in core.end(edit: edit) } }
+    /// Nothing of the present edits is left to submit. An observer that is called after this may wait in `drained`.
+    private func endEdits() {
+        let edits = takeEdits()
+        guard !edits.isEmpty else { return }
+        core.value?.run { core in core.end(edits: edits) }
     }
 
-    /// The step could not store the edit, which waits for the next look, or until its time is over.
-    private func keepEdit() {
-        guard let edit = takeEdit() else { return }
-        let later = waitingEdit.withLock { waiting in
-            defer { waiting = WaitingEdit(number: edit, isKept: true) }
-            return waiting?.number
-        }
-        // The same look takes both, and a wait that counts the later one counts the earlier one, too.
-        if let later { core.value?.run { core in core.end(edit: later) } }
+    /// The step could not store the edits, which wait for the next look, or until their time is over.
+    private func keepEdits() {
+        let edits = takeEdits()
+        waitingEdits.withLock { $0.kept = Array(edits.suffix(WaitingEdits.keptLimit)) }
     }
 
-    private func takeEdit() -> UInt64? {
+    private func takeEdits() -> [UInt64] {
         state.withLock { state in
-            defer { state.edit = nil }
-            return state.edit
+            defer { state.edits = [] }
+            return state.edits
         }
     }
 
@@ -197,7 +197,7 @@ final class SettingsMirror: Sendable {
         then done: (Outcome) -> Void = { _ in }
     ) {
         let isOn = rules.isOn
-        beginEdit()
+        beginEdits()
         let merged: Outcome? = state.withLock { state in
             defer { state.wasOn = isOn }
             guard isOn, var side = state.side else { return nil }
@@ -216,9 +216,9 @@ final class SettingsMirror: Sendable {
             state.side = side
             return outcome
         }
-        guard let merged else { return endEdit() }
+        guard let merged else { return endEdits() }
         let reason = save()
-        if reason == nil { endEdit() } else { keepEdit() }
+        if reason == nil { endEdits() } else { keepEdits() }
         store.notices.deliver()
         done(reason.map { .notStored(reason: $0) } ?? merged)
     }
@@ -283,10 +283,10 @@ final class SettingsMirror: Sendable {
         var submission = Submission(.settings, to: pairing, OutgoingContent(body))
         // The counterpart may have to hear the same again.
         submission.name = SubmitFrame.Word.always.rawValue
-        let edit = state.edit
-        state.edit = nil
+        let edits = state.edits
+        state.edits = []
         core.value?.run { [weak self, submission] core in
-            core.submit(submission, with: edit) { result in
+            core.submit(submission, with: edits) { result in
                 let isAccepted = if case .success = result { true } else { false }
                 self?.later { $0.submitted(mark, through: pairing, isAccepted) }
             }

@@ -57,17 +57,17 @@ extension SessionActor {
     /// Counts an edit that becomes an item later, from now on.
     package func begin(edit: UInt64) { if !hasEnded { handovers.begin(edit: edit) } }
 
-    /// There is nothing to submit for an edit.
-    package func end(edit: UInt64) { handovers.end(edit: edit) }
+    /// There is nothing to submit for these edits.
+    package func end(edits: [UInt64]) { for edit in edits { handovers.end(edit: edit) } }
 
-    /// As ``submit(_:accepted:)``, of the body that has an edit; without one it is any item.
+    /// As ``submit(_:accepted:)``, of the body that has these edits; without any it is any item.
     package func submit(
-        _ submission: Submission, with edit: UInt64?, accepted: @escaping Completion<Acceptance>
+        _ submission: Submission, with edits: [UInt64], accepted: @escaping Completion<Acceptance>
     ) {
-        if let edit { handovers.submits(edit: edit) }
+        for edit in edits { handovers.submits(edit: edit) }
         submit(submission) { [handovers] result in
             accepted(result)
-            if let edit { handovers.end(edit: edit) }
+            for edit in edits { handovers.end(edit: edit) }
         }
     }
 }

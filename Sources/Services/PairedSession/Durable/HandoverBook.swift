@@ -41,9 +41,8 @@ final class HandoverBook {
 
     /// Counts an edit of a synced setting from the edit on; the library looks at it on another thread. Code that blocks
     /// that thread on the wait would wait for itself, so that an edit counts for the time of LIM-8 without a look.
-    /// An edit that is open already keeps its timer.
+    /// - Parameter edit: a number that no other edit has.
     func begin(edit: UInt64) {
-        guard edits[edit] == nil else { return }
         var begun = Edit(number: handovers.begin())
         begun.timer.token = scheduler.schedule(after: Limits.standardDeadline) { [weak self] in self?.end(edit: edit) }
         edits[edit] = begun
