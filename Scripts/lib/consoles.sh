@@ -8,13 +8,8 @@ if [[ -z $bin ]]; then
     for name in tandem-console SampleApp; do released "$name" >/dev/null; done
 fi
 
-workspace=$(mktemp -d /tmp/tandem.XXXXXX)
-logs=$workspace/logs
-mkdir "$logs"
-# shellcheck source=processes.sh
-source "$root/Scripts/lib/processes.sh"
-trap 'stop_all; rm -rf "$workspace"' EXIT
-trap 'exit 130' INT TERM
+# shellcheck source=workspace.sh
+source "$root/Scripts/lib/workspace.sh"
 # shellcheck source=story.sh
 source "$root/Scripts/lib/story.sh"
 
