@@ -115,6 +115,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(devices.failures.map(\.code) == [7015])
         #expect(devices.failures.map(\.name) == ["insufficient-space"])
         #expect(devices.receiver.items.stored.isEmpty)
+        #expect(try devices.receiver.names(in: "partial").isEmpty)
         let refusal = FileRefusal.noSpace(needed: 73_400_320, available: 7_823_360, besides: 64 << 20)
         let text = refusal.body["text"]?.stringValue
         #expect(text == "6291456 bytes more, and 64 MiB for the reserve and other files, do not fit on the disk")

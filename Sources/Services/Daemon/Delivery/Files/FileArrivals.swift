@@ -111,7 +111,11 @@ final class FileArrivals {
                 if file.found > size { try translating { () throws(FileError) in try file.startOver() } }
                 found = file.found
                 guard found < size else { return file }
-                try space.check(for: size - found, of: size, besides: promised)
+                do throws(FileRefusal) { try space.check(for: size - found, of: size, besides: promised) } catch {
+                    // A file that is not begun leaves nothing: its sender may hear of its end before this device does.
+                    if found == 0, !isAnothers { try? partials.remove(spoolKey) }
+                    throw error
+                }
                 return file
             }
             return (found, file)
