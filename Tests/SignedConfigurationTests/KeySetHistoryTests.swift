@@ -74,6 +74,23 @@ import Testing
         #expect(slot.staged?.isWaived == true && slot.mark == before && slot.staged?.mark == nil)
     }
 
+    @Test("CFG-86, LIM-147: a key set expires soon in its last 14 days, and one with a short life in its last third")
+    func validity() throws {
+        func validity(life: UInt64, left: UInt64) throws -> TrustedKeySet.Validity {
+            var set = try document(1)
+            set.expires = set.issued + life
+            return try set.trusted().validity(at: WallTime(seconds: set.issued + life - left))
+        }
+        let (day, year): (UInt64, UInt64) = (86_400, 365 * 86_400)
+        #expect(try validity(life: year, left: 14 * day + 1) == .lasting)
+        #expect(try validity(life: year, left: 14 * day) == .expiring)
+        #expect(try validity(life: year, left: 1) == .expiring)
+        #expect(try validity(life: year, left: 0) == .expired)
+        #expect(try validity(life: 9 * day, left: 3 * day + 1) == .lasting)
+        #expect(try validity(life: 9 * day, left: 3 * day) == .expiring)
+        #expect(try document(1).trusted().validity(at: Fixture.now) == .lasting, "it never expires")
+    }
+
     @Test("CFG-88: a store that was lost takes an older version again, and nothing below the lowest of the set")
     func aLostMarkLetsAnOlderVersionPass() throws {
         let history = try KeySetHistory(anchor: try set(1))

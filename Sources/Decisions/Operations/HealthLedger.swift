@@ -22,6 +22,8 @@ package struct HealthProblem: Hashable, Sendable {
         case notLoaded = "not-loaded"
         /// A secondary has refused a key set or a revocation.
         case refusedKeys = "refused-keys"
+        /// The key set in force for an app expires soon (LIM-147).
+        case expiringKeys = "expiring-keys"
         /// The key set in force for an app has expired.
         case expiredKeys = "expired-keys"
         /// An app has had an item of a paired device for too long without a verdict (LIM-145).
@@ -39,8 +41,8 @@ package struct HealthProblem: Hashable, Sendable {
         fileprivate var mustLast: Bool {
             switch self {
             case .unlinked, .store: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .inHandler,
-                .deadLetters, .clock, .draining:
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiringKeys, .expiredKeys,
+                .inHandler, .deadLetters, .clock, .draining:
                 false
             }
         }
@@ -49,8 +51,8 @@ package struct HealthProblem: Hashable, Sendable {
         package var hasTimeInText: Bool {
             switch self {
             case .unlinked, .clock: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiredKeys, .inHandler,
-                .deadLetters, .store, .draining:
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiringKeys, .expiredKeys,
+                .inHandler, .deadLetters, .store, .draining:
                 false
             }
         }

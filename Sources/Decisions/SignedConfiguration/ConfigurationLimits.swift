@@ -14,6 +14,11 @@ package enum ConfigurationLimits {
     package static let longestExpiry: UInt64 = 34_560_000
     /// Seconds from `iat` to a key set's `expires`, 20 years: as above, against milliseconds.
     package static let longestKeySetExpiry: UInt64 = 631_152_000
+    /// Seconds before a key set's `expires` from which on `health` warns, 14 days, and the share of its life that they
+    /// are at most (LIM-147): the holders of several root keys have to meet, and a set that is replaced each week must
+    /// not be a problem all the time.
+    package static let expiryNotice: UInt64 = 1_209_600
+    package static let expiryNoticeShare: UInt64 = 3
     /// Entries of a key set's `revoked` (CFG-80): half of its bytes, and more than any chain revokes in years.
     package static let revokedKeys = 256
     /// Bytes of the envelope of a key set or a revocation (CFG-83, LIM-2): a chain is kept and read at each start.

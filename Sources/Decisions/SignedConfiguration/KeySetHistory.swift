@@ -111,7 +111,7 @@ package struct KeySetHistory: Sendable, Equatable {
 
     /// The set under which something new may be accepted at `now` (CFG-86).
     package func keySet(at now: WallTime) throws(VerificationFailure) -> TrustedKeySet {
-        if let expires = current.expires, expires <= now.seconds {
+        if let expires = current.expires, current.validity(at: now) == .expired {
             let date = WallTime(seconds: expires)
             throw VerificationFailure(.keySetExpired, "key set \(current.version) expired at \(date); now is \(now)")
         }

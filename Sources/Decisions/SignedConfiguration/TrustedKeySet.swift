@@ -28,6 +28,8 @@ package struct TrustedKeySet: Sendable, Equatable {
     let withdrawn: Set<KeyIdentifier>
     /// Seconds since 1970 from which on nothing new is accepted under the set (CFG-86).
     package let expires: UInt64?
+    /// Seconds since 1970; 0 for a bare PEM.
+    private let issued: UInt64
     /// The lowest version that is accepted for a target, whatever its mark (CFG-88).
     package let minimumVersions: [PairedIdentifier: UInt64]
 
@@ -44,6 +46,7 @@ package struct TrustedKeySet: Sendable, Equatable {
         self.revoked = revoked
         withdrawn = []
         expires = nil
+        issued = 0
         minimumVersions = [:]
     }
 
@@ -61,7 +64,27 @@ package struct TrustedKeySet: Sendable, Equatable {
         self.revoked = revoked
         self.withdrawn = withdrawn
         expires = document.expires
+        issued = document.issued
         minimumVersions = document.minimumVersions
+    }
+}
+
+extension TrustedKeySet {
+    /// The validity of a key set by a clock.
+    package enum Validity: Sendable {
+        case lasting
+        /// It expires so soon that the next set has to be made now.
+        case expiring
+        /// Nothing new is accepted under it (CFG-86).
+        case expired
+    }
+
+    package func validity(at now: WallTime) -> Validity {
+        guard let expires else { return .lasting }
+        if expires <= now.seconds { return .expired }
+        let life = expires > issued ? expires - issued : 0
+        let notice = min(ConfigurationLimits.expiryNotice, life / ConfigurationLimits.expiryNoticeShare)
+        return expires - now.seconds <= notice ? .expiring : .lasting
     }
 }
 

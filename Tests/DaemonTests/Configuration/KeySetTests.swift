@@ -385,16 +385,22 @@ import Testing
         #expect(problems().contains("refused-keys"))
     }
 
-    @Test("CTL-12, CTL-27: the list of trusted keys says when the key set in force expires, and that it has")
+    @Test(
+        "CTL-12, CTL-27, LIM-147: the list of keys and health say that the key set in force expires soon, and that it has"
+    )
     func expiry() throws {
         let end = nodes.clock.wallNow.seconds + 60
         let first = try holders.set(1, [nodes.signer], expires: end)
         #expect(nodes.trust(first, at: nodes.primary).code == 0)
         let anchor = try #require(nodes.trusted(by: nodes.primary))
         #expect(anchor["expires"] == .integer(WallTime(seconds: end).milliseconds) && anchor["expired"] == nil)
+        let health = nodes.ask(nodes.primary, "health").body
+        let warning = health.rows("problems").first { $0["name"] == "expiring-keys" }?["text"]?.stringValue
+        #expect(warning?.contains("\(nodes.app) (secondary) at \(WallTime(seconds: end))") == true)
+        #expect(health["state"] == "degraded" && !problems().contains("expired-keys"))
         nodes.clock.setWallClock(WallTime(seconds: end))
         #expect(nodes.trusted(by: nodes.primary)?["expired"] == true)
-        #expect(problems().contains("expired-keys"))
+        #expect(problems().contains("expired-keys") && !problems().contains("expiring-keys"))
     }
 
     @Test("CFG-93, LIM-112: the steps of a burst go to the app's directory together")

@@ -38,10 +38,20 @@ struct KeyStatus {
     func hasConflict(_ app: ApplicationIdentifier) -> Bool { isConflicting(context.subject(of: app)) }
 
     /// The apps whose key set in force has expired.
-    var expired: [String] { anchors.all.filter(isExpired).map { "\($0.key.application) (\($0.key.role.rawValue))" } }
+    var expired: [String] { anchors.all.filter(isExpired).map(\.key.name) }
 
-    private func isExpired(_ anchor: KnownAnchor) -> Bool {
-        anchor.expires.map { $0 <= context.scheduler.wallNow.seconds } ?? false
+    /// The apps whose key set in force expires soon (CTL-12), with its last moment; the first to expire first.
+    var expiring: [String] {
+        let soon = anchors.all.filter { validity(of: $0) == .expiring }
+        return soon.compactMap { anchor in anchor.expires.map { (anchor.key.name, WallTime(seconds: $0)) } }
+            .sorted { $0.1 < $1.1 }.map { name, end in "\(name) at \(end)" }
+    }
+
+    private func isExpired(_ anchor: KnownAnchor) -> Bool { validity(of: anchor) == .expired }
+
+    /// Nil for an anchor that is refused.
+    private func validity(of anchor: KnownAnchor) -> TrustedKeySet.Validity? {
+        anchor.anchor.trusted?.current.validity(at: context.scheduler.wallNow)
     }
 
     // MARK: secondaries
@@ -98,4 +108,9 @@ struct KeyStatus {
         body["text"] = standing.refusal?.text.map { .string($0) }
         return body
     }
+}
+
+extension KeySubject {
+    /// For people.
+    fileprivate var name: String { "\(application) (\(role.rawValue))" }
 }

@@ -88,6 +88,7 @@ final class HealthService {
         if !configuration.notLoaded.isEmpty { problems.insert(HealthProblem(.notLoaded)) }
         let keys = configuration.keyStatus
         if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
+        if !keys.expiring.isEmpty { problems.insert(HealthProblem(.expiringKeys)) }
         if !keys.expired.isEmpty { problems.insert(HealthProblem(.expiredKeys)) }
         problems.formUnion(delivery.arrivals.inHandler.map { HealthProblem(.inHandler, pairing: $0.key.pairing) })
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
@@ -157,6 +158,21 @@ final class HealthService {
             + "the item comes again"
     }
 
+    private func keysText(_ word: HealthProblem.Word) -> String {
+        let keys = configuration.keyStatus
+        switch word {
+        case .refusedKeys:
+            return "secondaries refuse key sets or revocations: \(Self.listed(keys.refusals)); "
+                + "'tandem status' says why"
+        case .expiringKeys:
+            return "the key set in force expires soon, and nothing new is accepted from then on: "
+                + "\(Self.listed(keys.expiring)); apply the next one before that ('tandem keyset rotate')"
+        default:
+            return "the key set in force has expired, and nothing new is accepted: \(Self.listed(keys.expired)); "
+                + "apply the next one ('tandem keyset rotate')"
+        }
+    }
+
     private func text(of problem: HealthProblem) -> String {
         let record = problem.pairing.flatMap { pairings[$0] }
         let name = record?.name ?? "a device"
@@ -183,12 +199,7 @@ final class HealthService {
         case .notLoaded:
             let apps = configuration.notLoaded.map { "\($0.app) [\($0.fault)]" }.joined(separator: ", ")
             return "apps do not load the configuration that is applied: \(apps); 'tandem status' says why"
-        case .refusedKeys:
-            return "secondaries refuse key sets or revocations: \(Self.listed(configuration.keyStatus.refusals)); "
-                + "'tandem status' says why"
-        case .expiredKeys:
-            return "the key set in force has expired, and nothing new is accepted: "
-                + "\(Self.listed(configuration.keyStatus.expired)); apply the next one ('tandem keyset rotate')"
+        case .refusedKeys, .expiringKeys, .expiredKeys: return keysText(problem.word)
         case .inHandler: return inHandlerText(problem.pairing, name)
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock where problem.pairing == nil:
