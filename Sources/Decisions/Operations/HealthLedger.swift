@@ -18,7 +18,7 @@ package struct HealthProblem: Hashable, Sendable {
         case backlog
         /// An item waits until the other device has space for it.
         case noSpace = "no-space"
-        /// An app does not load the configuration that is applied.
+        /// An app of this device, or of a secondary, does not load the configuration that is applied.
         case notLoaded = "not-loaded"
         /// A secondary has refused a key set or a revocation.
         case refusedKeys = "refused-keys"

@@ -11,6 +11,13 @@ package struct DesiredConfigurations: Sendable {
         /// Nil before the first delivery: most secondaries have no configuration.
         var counter: ReportCounter?
         var states: [ConfigurationSlotKey: SecondaryState] = [:]
+        /// Those whose apps do not load what is active: `health` asks for them often, and looks at no other state.
+        private(set) var unloaded: Set<ConfigurationSlotKey> = []
+
+        mutating func set(_ state: SecondaryState, of key: ConfigurationSlotKey) {
+            states[key] = state
+            if state.loadFault == nil { unloaded.remove(key) } else { unloaded.insert(key) }
+        }
     }
 
     private var slots: [ConfigurationSlotKey: DesiredSlot] = [:]
@@ -78,6 +85,15 @@ package struct DesiredConfigurations: Sendable {
         // One that the applied one has overtaken can only be rejected, and that report may never leave (CFG-52).
         guard delivery == nil || state?.hasApplied(above: desired) == true else { return delivery?.ending }
         return (slots[desired.key] ?? DesiredSlot()).ending(of: desired, at: addressee, state) ?? delivery?.ending
+    }
+
+    /// The pairings of the secondaries that have reported that an app does not load what is active.
+    package var unloadedPairings: [UniqueIdentifier] { secondaries.compactMap { $1.unloaded.isEmpty ? nil : $0 } }
+
+    /// The apps that do not load what is active there (CTL-75). Where nothing is desired no table shows the reason.
+    package func unloaded(at addressee: ConfigurationAddressee) -> [ApplicationIdentifier] {
+        let keys = secondaries[addressee.pairing]?.unloaded.filter { standing(of: addressee, for: $0) != nil }
+        return (keys ?? []).map(\.application).sorted()
     }
 
     /// Deliveries on their way, and the last finished one of each secondary and slot.
@@ -160,19 +176,8 @@ package struct DesiredConfigurations: Sendable {
         slots[new.key, default: DesiredSlot()].insert(new)
         count += 1
         bytes += new.envelope.count
-        transition.changes.append(.desired(new))
-        appendHistory(AcceptedConfiguration(new), of: new.key, &transition)
+        transition.changes += [.desired(new), .history(new.key, slots[new.key]?.noteAccepted(new) ?? [])]
         return replaced
-    }
-
-    private mutating func appendHistory(
-        _ line: AcceptedConfiguration, of key: ConfigurationSlotKey, _ transition: inout DesiredTransition
-    ) {
-        var history = slots[key]?.history ?? []
-        history.append(line)
-        history.removeFirst(max(0, history.count - ConfigurationLimits.history))
-        slots[key]?.history = history
-        transition.changes.append(.history(key, history))
     }
 
     /// Digests that a secondary has rejected for good and that none stages or may still take. Their versions are not
@@ -215,12 +220,7 @@ package struct DesiredConfigurations: Sendable {
         let withdrawn = desired(of: key).filter { versions?.contains($0.version) ?? true }
         guard !withdrawn.isEmpty else { return ([], transition) }
         drop(withdrawn, of: key, &transition)
-        let digests = Set(withdrawn.map(\.digest))
-        var history = history(of: key)
-        for index in history.indices where digests.contains(history[index].digest) && history[index].withdrawn == nil {
-            history[index].withdrawn = now
-        }
-        slots[key]?.history = history
+        let history = slots[key]?.noteWithdrawn(Set(withdrawn.map(\.digest)), at: now) ?? []
         transition.changes.append(.history(key, history))
         transition.cancellations = unanswered(withdrawn, of: key)
         return (withdrawn.map(\.version), transition)
@@ -571,7 +571,7 @@ package struct DesiredConfigurations: Sendable {
         var state = secondaries[pairing]?.states[key] ?? SecondaryState()
         let before = state
         body(&state, &transition)
-        secondaries[pairing, default: Secondary()].states[key] = state
+        secondaries[pairing, default: Secondary()].set(state, of: key)
         if state.dictionary != before.dictionary { transition.changes.append(.state(pairing, key, state)) }
     }
 
@@ -587,7 +587,7 @@ package struct DesiredConfigurations: Sendable {
 
     /// - Parameter state: without its deliveries, which are restored after it.
     package mutating func restore(_ state: SecondaryState, of key: ConfigurationSlotKey, at pairing: UniqueIdentifier) {
-        secondaries[pairing, default: Secondary()].states[key] = state
+        secondaries[pairing, default: Secondary()].set(state, of: key)
     }
 
     package mutating func restore(_ entry: ForwardedConfiguration) {

@@ -4,6 +4,7 @@
 import TandemBase
 
 struct DesiredSlot {
+    /// The last envelopes that were accepted, the newest last (LIM-85).
     var history: [AcceptedConfiguration] = []
     /// A version that no secondary has applied yet leaves the proven one before it in place.
     private var envelopes: [UInt64: DesiredConfiguration] = [:]
@@ -55,6 +56,21 @@ struct DesiredSlot {
         versions[old.digest] = nil
         rollouts.remove(version)
         change(old) { versions in versions.remove(at: Self.index(of: version, in: versions)) }
+    }
+
+    /// An envelope was accepted; returns the history with it.
+    mutating func noteAccepted(_ new: DesiredConfiguration) -> [AcceptedConfiguration] {
+        history.append(AcceptedConfiguration(new))
+        history.removeFirst(max(0, history.count - ConfigurationLimits.history))
+        return history
+    }
+
+    /// These envelopes are desired no longer; returns the history with that.
+    mutating func noteWithdrawn(_ digests: Set<[UInt8]>, at now: WallTime) -> [AcceptedConfiguration] {
+        for index in history.indices where digests.contains(history[index].digest) && history[index].withdrawn == nil {
+            history[index].withdrawn = now
+        }
+        return history
     }
 
     /// Changes the lists that an envelope is in.

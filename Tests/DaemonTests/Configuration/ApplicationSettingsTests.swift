@@ -503,13 +503,13 @@ import Testing
         #expect(next.offers.map(\.envelope) == [envelope])
     }
 
-    @Test("CFG-42, CFG-114, CTL-12: another version of the app that does not load what is applied says so everywhere")
+    @Test("CFG-42, CFG-114, CTL-75: another version of the app that does not load what is applied says so everywhere")
     func notLoaded() throws {
         defer { nodes.stop() }
-        func problem() -> String? {
-            nodes.ask(nodes.secondary, "health").body.rows("problems").first { $0["name"] == "not-loaded" }?["text"]?
-                .stringValue
+        func health(of node: Node) -> PropertyListDictionary? {
+            nodes.ask(node, "health").body.rows("problems").first { $0["name"] == "not-loaded" }
         }
+        func problem() -> String? { health(of: nodes.secondary)?["text"]?.stringValue }
         try nodes.pair()
         let app = try startApp()
         let envelope = try nodes.envelope(1) { $0.values = ["volume": 80] }
@@ -532,6 +532,10 @@ import Testing
         let words: PropertyListValue = "the app does not load it [schema]: volume: 80 is over the maximum 50"
         nodes.run(until: { (try? nodes.rows("desired", of: nodes.primary).first?["text"]) == words })
         #expect(try nodes.rows("desired", of: nodes.primary).first?["verdict"] == "applied")
+        let there = try #require(health(of: nodes.primary))
+        let pairing = try nodes.pairing(of: nodes.primary)
+        #expect(there["pairing"] == pairing)
+        #expect(there["text"]?.stringValue?.contains("apps of the secondary do not load") == true)
         next.disconnect()
         _ = try nodes.startApp(registration)
         nodes.run(until: { (try? nodes.held()?["lastVerdict"] == "applied") == true })

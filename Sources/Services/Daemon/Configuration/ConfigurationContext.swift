@@ -28,6 +28,9 @@ struct ConfigurationPeer {
     var carrier: UniqueIdentifier?
     var via: String?
 
+    /// Its name, for people: a far one's with the carrier's, because that one has told it (CTL-37).
+    var label: String { name + (via.map { " (via \($0))" } ?? "") }
+
     /// The pairing whose link and queues lead to it.
     var link: UniqueIdentifier { carrier ?? pairing }
 

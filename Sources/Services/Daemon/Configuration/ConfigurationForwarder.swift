@@ -231,6 +231,16 @@ final class ConfigurationForwarder {
         return result
     }
 
+    /// The secondaries with apps that do not load what is active there, by their last reports (CTL-75).
+    var unloadedPairings: [UniqueIdentifier] { state.unloadedPairings.filter { unloaded(at: $0) != nil } }
+
+    /// The apps of a secondary that do not load what is active there, and its name; nil if it has reported none.
+    func unloaded(at pairing: UniqueIdentifier) -> (device: String, apps: [ApplicationIdentifier])? {
+        guard let peer = context.peer(pairing) else { return nil }
+        let apps = state.unloaded(at: addressee(peer))
+        return apps.isEmpty ? nil : (peer.label, apps)
+    }
+
     /// Ends the desired state of a slot; returns the versions that were desired.
     func withdraw(_ key: ConfigurationSlotKey, version: UInt64?) async throws(StoreError) -> [UInt64] {
         let now = context.reading.wall

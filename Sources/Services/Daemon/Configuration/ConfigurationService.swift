@@ -334,6 +334,13 @@ final class ConfigurationService {
         }.sorted { $0 < $1 }
     }
 
+    /// The secondaries whose apps do not load what is active there (CTL-75).
+    var unloadedPairings: [UniqueIdentifier] { forwarder.unloadedPairings }
+
+    func unloaded(at pairing: UniqueIdentifier) -> (device: String, apps: [ApplicationIdentifier])? {
+        forwarder.unloaded(at: pairing)
+    }
+
     /// Whether trust in the text alone is what is in force for the app's configuration.
     func isTrusted(_ key: KeySubject, onlyAs pem: String) -> Bool {
         receiver.state.anchors[key]?.isOnly(pem) ?? false

@@ -79,7 +79,7 @@ struct KeyStatus {
             guard let anchor = anchors[key.subject], let peer = context.peer(key.pairing),
                 let verdict = standing(of: peer, along: anchor)?.refusal?.verdict, verdict.isRefusal
             else { return nil }
-            return "\(peer.name)\(peer.via.map { " (via \($0))" } ?? ""): \(key.subject.application) [\(verdict.name)]"
+            return "\(peer.label): \(key.subject.application) [\(verdict.name)]"
         }.sorted()
     }
 

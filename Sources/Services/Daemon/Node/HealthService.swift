@@ -57,7 +57,9 @@ final class HealthService {
 
     /// Reports all present problems to the ledger: at the start, and whenever `health` or `status` asks.
     func observe() {
-        ledger.keepOnly(Set(pairings.all.map(\.pairing)))
+        let problems = problems
+        // A far secondary is no peer of a pairing of this device.
+        ledger.keepOnly(Set(pairings.all.map(\.pairing)).union(problems.compactMap(\.pairing)))
         ledger.observe(problems, at: scheduler.now)
     }
 
@@ -86,6 +88,7 @@ final class HealthService {
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
         if !configuration.notLoaded.isEmpty { problems.insert(HealthProblem(.notLoaded)) }
+        problems.formUnion(configuration.unloadedPairings.map { HealthProblem(.notLoaded, pairing: $0) })
         let keys = configuration.keyStatus
         if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
         if !keys.expiring.isEmpty { problems.insert(HealthProblem(.expiringKeys)) }
@@ -158,6 +161,19 @@ final class HealthService {
             + "the item comes again"
     }
 
+    /// - Parameter pairing: of the secondary whose apps they are; nil for those of this device.
+    private func notLoadedText(_ pairing: UniqueIdentifier?) -> String {
+        guard let pairing else {
+            let apps = configuration.notLoaded.map { "\($0.app) [\($0.fault)]" }.joined(separator: ", ")
+            return "apps do not load the configuration that is applied: \(apps); 'tandem status' says why"
+        }
+        guard let (device, apps) = configuration.unloaded(at: pairing), let first = apps.first else {
+            return "apps of a secondary did not load the configuration that is applied there for a while; they do now"
+        }
+        return "by its last report, apps of \(device) do not load the configuration that is applied there: "
+            + "\(Self.listed(apps.map(\.description))); 'tandem configuration show --app \(first)' says why"
+    }
+
     private func keysText(_ word: HealthProblem.Word) -> String {
         let keys = configuration.keyStatus
         switch word {
@@ -196,9 +212,7 @@ final class HealthService {
             return
                 "\(name) has no space for an item, which waits for it, or fails if it can never fit; 'tandem status' "
                 + "names the queue"
-        case .notLoaded:
-            let apps = configuration.notLoaded.map { "\($0.app) [\($0.fault)]" }.joined(separator: ", ")
-            return "apps do not load the configuration that is applied: \(apps); 'tandem status' says why"
+        case .notLoaded: return notLoadedText(problem.pairing)
         case .refusedKeys, .expiringKeys, .expiredKeys: return keysText(problem.word)
         case .inHandler: return inHandlerText(problem.pairing, name)
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
