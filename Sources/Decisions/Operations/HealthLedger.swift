@@ -20,6 +20,8 @@ package struct HealthProblem: Hashable, Sendable {
         case noSpace = "no-space"
         /// An app of this device, or of a secondary, does not load the configuration that is applied.
         case notLoaded = "not-loaded"
+        /// A file in an app's directory cannot be written or removed.
+        case appFiles = "app-files"
         /// A secondary has refused a key set or a revocation.
         case refusedKeys = "refused-keys"
         /// The key set in force for an app expires soon (LIM-147).
@@ -41,8 +43,8 @@ package struct HealthProblem: Hashable, Sendable {
         fileprivate var mustLast: Bool {
             switch self {
             case .unlinked, .store: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiringKeys, .expiredKeys,
-                .inHandler, .deadLetters, .clock, .draining:
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys, .expiringKeys,
+                .expiredKeys, .inHandler, .deadLetters, .clock, .draining:
                 false
             }
         }
@@ -51,8 +53,8 @@ package struct HealthProblem: Hashable, Sendable {
         package var hasTimeInText: Bool {
             switch self {
             case .unlinked, .clock: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .refusedKeys, .expiringKeys, .expiredKeys,
-                .inHandler, .deadLetters, .store, .draining:
+            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys, .expiringKeys,
+                .expiredKeys, .inHandler, .deadLetters, .store, .draining:
                 false
             }
         }

@@ -202,6 +202,15 @@ package final class OwnedDirectory: Sendable {
         return true
     }
 
+    /// Makes an empty file and removes it.
+    /// - Throws: why no file can be made in it now.
+    package func checkWritable() throws(FileError) {
+        let draft = try namedEntry(".tandem.new")
+        try draft.remove()
+        _ = try draft.create(mode: 0o600)
+        try draft.remove()
+    }
+
     /// The names of the files and directories in it, sorted; without those that start with a dot.
     package func names() throws(FileError) -> [String] {
         let stream = try DirectoryNames(in: descriptor.raw, at: path)

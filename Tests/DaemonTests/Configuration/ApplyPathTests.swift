@@ -237,6 +237,28 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(1) { $0.target = kitchen }) == "applied", "a mark of its own")
     }
 
+    @Test(
+        "CTL-76: an app's file that cannot be written is a problem of health, with path and error, until it is written")
+    func unwritableFile() throws {
+        func problem() -> String? {
+            nodes.ask(nodes.secondary, "health").body.rows("problems").first { $0["name"] == "app-files" }?["text"]?
+                .stringValue
+        }
+        _ = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1)) == "applied")
+        #expect(problem() == nil)
+        let path = "\(nodes.folder)/configuration.plist"
+        // A directory cannot be replaced by a file.
+        try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        #expect(nodes.verdict(try nodes.envelope(2), wait: 500) == "waiting-for-app")
+        let text = try #require(problem())
+        #expect(text.contains("\(nodes.app): ") && text.contains("configuration.plist") && text.contains("EISDIR"))
+        #expect(nodes.ask(nodes.secondary, "health").body["state"] == "degraded")
+        try #require(rmdir(path) == 0)
+        nodes.run(until: { problem() == nil })
+        #expect(access(path, F_OK) == 0)
+    }
+
     @Test("CFG-31: what was targeted at a name that the primary's app has no more is deactivated at once")
     func formerIdentifier() throws {
         let app = try nodes.startApp()

@@ -355,6 +355,24 @@ import Testing
         #expect(secondary.keySets == chain && secondary.host.offers.count == offers + 21)
     }
 
+    @Test("CTL-76: files with the right bytes do not show that they can be written, and a write does")
+    func unwritableFile() throws {
+        secondary.connect()
+        try secondary.apply(try secondary.envelope(1))
+        #expect(secondary.service.unwrittenFiles.isEmpty)
+        // In the place of the draft: the file itself stays as it is.
+        let draft = secondary.file(".configuration.plist.new")
+        try #require(mkdir(draft, 0o700) == 0)
+        secondary.receive(try secondary.envelope(2))
+        try secondary.answer(secondary.host.offers.count - 1)
+        secondary.scheduler.advance(by: .seconds(30))
+        #expect(secondary.service.unwrittenFiles.count == 1)
+        #expect(secondary.service.unwrittenFiles.first?.contains("configuration.plist") == true)
+        try #require(rmdir(draft) == 0)
+        secondary.scheduler.advance(by: .seconds(11))
+        #expect(secondary.service.unwrittenFiles.isEmpty)
+    }
+
     @Test("CFG-36, CFG-116: an app whose files waited for its first registration reads them")
     func filesOfAFirstRegistration() throws {
         let owner = secondary.host.owner

@@ -459,7 +459,10 @@ final class ConfigurationReceiver {
     }
 
     /// The operator has removed an app.
-    func removed(_ subject: KeySubject) { registeredAnchors.remove(subject) }
+    func removed(_ subject: KeySubject) {
+        registeredAnchors.remove(subject)
+        files.removed(subject)
+    }
 
     /// An app's receiving connection is gone.
     func disconnected(_ subject: KeySubject, _ ending: ConfigurationSlot.Ending) {

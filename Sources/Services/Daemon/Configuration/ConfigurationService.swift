@@ -341,6 +341,9 @@ final class ConfigurationService {
         forwarder.unloaded(at: pairing)
     }
 
+    /// The files of apps that could not be written or removed, with the reasons.
+    var unwrittenFiles: [String] { files.unwritten }
+
     /// Whether trust in the text alone is what is in force for the app's configuration.
     func isTrusted(_ key: KeySubject, onlyAs pem: String) -> Bool {
         receiver.state.anchors[key]?.isOnly(pem) ?? false

@@ -18,6 +18,11 @@ final class ConfigurationSlotFiles {
         case afterCommit
     }
 
+    private struct Difference {
+        /// Why a file could not be written or removed, as the log has said; nil if no write has failed.
+        var failure: FileError?
+    }
+
     private let context: ConfigurationContext
     /// Has one directory for each app.
     private let applications: OwnedDirectory
@@ -26,9 +31,8 @@ final class ConfigurationSlotFiles {
     private var unwrittenChains: Set<KeySubject> = []
     /// Writes and removals of each app's chain since the start, also those that failed.
     private var chainWrites: [KeySubject: Int] = [:]
-    /// Subjects whose files may not be those of the state in force, and whether the log says that one could not be
-    /// written or removed.
-    private var differing: [KeySubject: Bool] = [:]
+    /// Subjects whose files may not be those of the state in force.
+    private var differing: [KeySubject: Difference] = [:]
     /// Subjects whose files were written again since the last tick, and whether another comparison was due since.
     private var rewritten: [KeySubject: Bool] = [:]
     /// Apps that have files to be written once their user is known.
@@ -84,7 +88,7 @@ final class ConfigurationSlotFiles {
             }
             return true
         } catch {
-            differing[key.subject] = true
+            differing[key.subject] = Difference(failure: error)
             context.log(
                 LogEvent(
                     .error, "configuration file not written", .text("app", "\(key.application)"),
@@ -93,30 +97,33 @@ final class ConfigurationSlotFiles {
         }
     }
 
-    /// Makes the files of an app those of the present target; of an app of the other side there are none.
-    /// - Returns: the names of those that were others.
+    /// Makes the files of an app those of the present target; of an app of the other side there are none. After a write
+    /// that failed also those with the right bytes: only a write shows that the next one will not fail.
+    /// - Returns: the names of those that were written or removed.
     @discardableResult
     func reconcile(_ subject: KeySubject, with state: ReceiverState) -> [String] {
-        let isLogged = differing.removeValue(forKey: subject) ?? false
+        let isLogged = differing.removeValue(forKey: subject)?.failure != nil
         guard context.isHere(subject) else { return [] }
         let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
         let writes = chainWrites(of: subject)
         // Before what may rest on it: the library would refuse a configuration without its keys.
-        if !writeChain(of: subject, in: state, isLogged: isLogged) {
-            differing[subject] = true
-            if ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) { return [] }
+        if !writeChain(of: subject, in: state, isLogged: isLogged),
+            ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil })
+        {
+            return []
         }
         var others: [String] = chainWrites(of: subject) == writes ? [] : [KeySetChainFile.name]
         do throws(FileError) {
             guard let (directory, owner) = try ownedDirectory(of: subject.application) else { return others }
             for file in ConfigurationFile.allCases {
                 let content = slot?.content(of: file)
-                guard differs(content, file.rawValue, directory) else { continue }
+                guard isLogged && content != nil || differs(content, file.rawValue, directory) else { continue }
                 try make((file, content), directory, owner)
                 others.append(file.rawValue)
             }
+            if isLogged, others.isEmpty { try directory.checkWritable() }
         } catch {
-            differing[subject] = true
+            differing[subject] = Difference(failure: error)
             if isLogged { return others }
             context.log(
                 LogEvent(
@@ -130,7 +137,20 @@ final class ConfigurationSlotFiles {
     var differ: Bool { !differing.isEmpty }
 
     /// The files of an app may be ahead of a commit that failed.
-    func mayDiffer(_ subject: KeySubject) { differing[subject] = differing[subject] ?? false }
+    func mayDiffer(_ subject: KeySubject) { differing[subject] = differing[subject] ?? Difference() }
+
+    /// The files that could not be written or removed, by app, each with the reason.
+    var unwritten: [String] {
+        differing.compactMap { subject, difference in difference.failure.map { (subject, $0.description) } }
+            .sorted { ($0.0.application, $0.1) < ($1.0.application, $1.1) }
+            .map { subject, reason in "\(subject.application): \(reason)" }
+    }
+
+    /// The operator has removed an app.
+    func removed(_ subject: KeySubject) {
+        differing[subject] = nil
+        unwrittenChains.remove(subject)
+    }
 
     /// Makes the files that may differ those of the state in force; those that still cannot be stay for the next call.
     func repair(with state: ReceiverState) {
@@ -168,7 +188,6 @@ final class ConfigurationSlotFiles {
         if putsOff(subject) { return false }
         let before = chainWrites(of: subject)
         guard writeChain(of: subject, in: state, always: writes == before) else {
-            mayDiffer(subject)
             rewritten[subject] = false
             return false
         }
@@ -237,6 +256,7 @@ final class ConfigurationSlotFiles {
             }
             return true
         } catch {
+            differing[subject] = Difference(failure: error)
             if isLogged { return false }
             context.log(
                 LogEvent(

@@ -89,6 +89,7 @@ final class HealthService {
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
         if !configuration.notLoaded.isEmpty { problems.insert(HealthProblem(.notLoaded)) }
         problems.formUnion(configuration.unloadedPairings.map { HealthProblem(.notLoaded, pairing: $0) })
+        if !configuration.unwrittenFiles.isEmpty { problems.insert(HealthProblem(.appFiles)) }
         let keys = configuration.keyStatus
         if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
         if !keys.expiring.isEmpty { problems.insert(HealthProblem(.expiringKeys)) }
@@ -213,6 +214,9 @@ final class HealthService {
                 "\(name) has no space for an item, which waits for it, or fails if it can never fit; 'tandem status' "
                 + "names the queue"
         case .notLoaded: return notLoadedText(problem.pairing)
+        case .appFiles:
+            return "files of apps cannot be written or removed, so that these apps may see older ones: "
+                + "\(Self.listed(configuration.unwrittenFiles)); mend what it names: the daemon tries again every 10 s"
         case .refusedKeys, .expiringKeys, .expiredKeys: return keysText(problem.word)
         case .inHandler: return inHandlerText(problem.pairing, name)
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
