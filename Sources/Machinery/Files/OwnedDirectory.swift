@@ -110,6 +110,9 @@ package final class OwnedDirectory: Sendable {
         return status
     }
 
+    /// The status of the file or of what else has this name; nil if there is nothing.
+    package func status(of name: String) throws(FileError) -> FileStatus? { try safeEntry(name).status() }
+
     /// Whether other users see the names in it, as its mode is now.
     package func isListableByOthers() throws(FileError) -> Bool {
         try DirectoryEntry(path: path).status(of: descriptor).mode & 0o044 != 0

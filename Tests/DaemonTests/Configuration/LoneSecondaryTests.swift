@@ -140,6 +140,33 @@ import Testing
         #expect(secondary.keySetsFile != before && secondary.keySets == chain)
     }
 
+    @Test("CFG-113: key sets that were written over the same bytes are written again only once their file has changed")
+    func sameKeySetsAtEachRegistration() throws {
+        try secondary.trustKeySet()
+        secondary.host.takesOffers = true
+        secondary.connect()
+        let envelope = try secondary.envelope(1)
+        secondary.receive(envelope)
+        func fileAfterAnAnswer() throws -> UInt64? {
+            let unjudged = UnjudgedOffer(of: envelope, because: "EACCES")
+            try secondary.answer(secondary.host.offers.count - 1, unjudged.message)
+            return secondary.keySetsFile
+        }
+        func restart() {
+            secondary.disconnect()
+            secondary.scheduler.advance(by: .seconds(11))
+            secondary.connect()
+        }
+        let file = try fileAfterAnAnswer()
+        for _ in 0..<3 {
+            restart()
+            #expect(try fileAfterAnAnswer() == file)
+        }
+        try #require(chmod(secondary.file(KeySetChainFile.name), 0o400) == 0)
+        restart()
+        #expect(try fileAfterAnAnswer() != file, "its user may not have been able to read it")
+    }
+
     @Test("CFG-52: the last verdict on what has waited for its app is not held back behind other failures")
     func lastVerdictAfterAFailure() throws {
         secondary.receive(try secondary.envelope(1))

@@ -31,6 +31,8 @@ final class ConfigurationSlotFiles {
     private var unwrittenChains: Set<KeySubject> = []
     /// Writes and removals of each app's chain since the start, also those that failed.
     private var chainWrites: [KeySubject: Int] = [:]
+    /// The chain files that were written over the same bytes, as they were then.
+    private var overwrittenChains: [KeySubject: FileStatus] = [:]
     /// Subjects whose files may not be those of the state in force.
     private var differing: [KeySubject: Difference] = [:]
     /// Subjects whose files were written again since the last tick, and whether another comparison was due since.
@@ -148,7 +150,7 @@ final class ConfigurationSlotFiles {
 
     /// The operator has removed an app.
     func removed(_ subject: KeySubject) {
-        differing[subject] = nil
+        (differing[subject], overwrittenChains[subject]) = (nil, nil)
         unwrittenChains.remove(subject)
     }
 
@@ -233,7 +235,8 @@ final class ConfigurationSlotFiles {
     /// none; the files of the other side's app are not here. Returns whether it is as the state says.
     /// - Parameters:
     ///   - isLogged: the log has the failure of an earlier try.
-    ///   - always: also over the same bytes: the app's user may not be able to read a file that the daemon can read.
+    ///   - always: also over the same bytes: the app's user may not be able to read a file that the daemon can read. No
+    ///     second time over a file that has not changed since: it is as good as a new one would be.
     @discardableResult
     func writeChain(
         of subject: KeySubject, in state: ReceiverState, isLogged: Bool = false, always: Bool = false
@@ -243,7 +246,8 @@ final class ConfigurationSlotFiles {
         do throws(FileError) {
             if let (directory, owner) = try ownedDirectory(of: subject.application) {
                 let content = chainFile(of: subject, in: state)
-                if always || differs(content, KeySetChainFile.name, directory) {
+                let isWrittenOver = always && content != nil && !isOverwritten(subject, directory)
+                if isWrittenOver || differs(content, KeySetChainFile.name, directory) {
                     // First: a write that fails may have replaced the file.
                     chainWrites[subject, default: 0] += 1
                     if let content {
@@ -251,6 +255,8 @@ final class ConfigurationSlotFiles {
                     } else {
                         try directory.remove(KeySetChainFile.name)
                     }
+                    overwrittenChains[subject] = nil
+                    if isWrittenOver { overwrittenChains[subject] = Self.chainStatus(in: directory) }
                 }
                 unwrittenChains.remove(subject)
             }
@@ -264,6 +270,17 @@ final class ConfigurationSlotFiles {
                     .text("error", error.description)))
             return false
         }
+    }
+
+    /// Whether the app's chain file is the one that was written over the same bytes last: nobody has replaced it or
+    /// changed its owner or its mode since.
+    private func isOverwritten(_ subject: KeySubject, _ directory: OwnedDirectory) -> Bool {
+        guard let written = overwrittenChains[subject] else { return false }
+        return Self.chainStatus(in: directory) == written
+    }
+
+    private static func chainStatus(in directory: OwnedDirectory) -> FileStatus? {
+        try? directory.status(of: KeySetChainFile.name)
     }
 
     /// How often the app's chain was written or removed: an answer may be about the file before the last time.
