@@ -41,6 +41,18 @@ import Testing
                 + "also to s2")
     }
 
+    @Test("CTL-25, CFG-79: a rollout says which first secondaries it waits for, and what ends the wait for the app")
+    func rolloutThatWaits() {
+        let gateway: PropertyListValue = ["name": "gateway", "state": "no-app", "awaited": true]
+        let kiosk: PropertyListValue = ["name": "kiosk", "state": "queued", "awaited": true]
+        let lamp: PropertyListValue = ["name": "lamp", "state": "held-back"]
+        let line = ApplyReport.rolloutWarning(in: ["results": [gateway, kiosk, lamp]])
+        #expect(line?.contains(": gateway (no-app), kiosk (queued); start the app where it is missing") == true)
+        let without = ApplyReport.rolloutWarning(in: ["results": [kiosk, lamp]])
+        #expect(without?.hasSuffix(": kiosk (queued)") == true)
+        #expect(ApplyReport.rolloutWarning(in: ["results": [lamp]]) == nil)
+    }
+
     @Test("CTL-25: an interruption before any answer claims nothing, and names the command that shows what is in force")
     func interruptedBeforeAnyAnswer() throws {
         let app = "org.example.lamp"

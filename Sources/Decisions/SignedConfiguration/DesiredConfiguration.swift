@@ -119,6 +119,9 @@ package struct ConfigurationRollout: Sendable, Equatable {
     package internal(set) var first: Set<UniqueIdentifier>
     /// The verdict of one of the first that stopped it, or `unpaired`; nil while the first are waited for.
     package internal(set) var stopped: String?
+
+    /// Whether the others get it only once the secondary of a pairing has passed its trial.
+    package func awaits(_ pairing: UniqueIdentifier) -> Bool { stopped == nil && first.contains(pairing) }
 }
 
 /// One line of the history of a desired configuration: an envelope that the operator applied.

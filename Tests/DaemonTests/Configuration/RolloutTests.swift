@@ -144,6 +144,25 @@ import Testing
         #expect(!other.offers.isEmpty)
     }
 
+    @Test("CFG-79, CTL-25: the answer names the first secondaries that are waited for, also one without the app")
+    func awaitedSecondaries() throws {
+        _ = try nodes.startApp()
+        var body = nodes.application(of: try nodes.envelope(1), wait: 500)
+        body["first"] = 2
+        func awaited() -> [String?] {
+            let rows = nodes.ask(nodes.primary, "apply", body).body.rows("results")
+            return rows.filter { $0["awaited"] == true }.map { $0["name"]?.stringValue }
+        }
+        #expect(Set(awaited()) == ["the secondary", "the other"])
+        body["follow"] = true
+        passTrial()
+        nodes.run(until: { awaited() == ["the other"] })
+        #expect(nodes.desired(of: "the other")?["noApp"] == true)
+        body["follow"] = false
+        body["first"] = nil
+        #expect(awaited().isEmpty, "applied again to all")
+    }
+
     @Test func `CTL-25: a name that no secondary has, or several have, begins nothing`() throws {
         var body = nodes.application(of: try nodes.envelope(1))
         body["only"] = ["the kitchen"]

@@ -27,7 +27,8 @@ extension Subcommand {
             desired configuration from then on, also after Ctrl-C: each secondary that lacks it gets it when it can; see
             'tandem configuration show' and 'withdraw'. With --first or --only the other secondaries get it after the
             apps of the first have run with it for 30 s; a rejection, or three ends of an app before that, stop it.
-            Applied again without these options, it goes to all.
+            --first N takes those that have the app. If these are fewer than N, it takes others as well and waits for
+            them: a warning names them. Applied again without these options, it goes to all.
             A key set or a revocation ('tandem keyset rotate' and 'revoke') takes effect on this device at once and for
             good, and reaches each secondary before any configuration. A configuration that the new keys do not verify is
             no longer desired.
@@ -66,6 +67,7 @@ extension Subcommand {
         }
         let isUnchecked = answer["unchecked"] == true
         if let warning = ApplyReport.absenceWarning(in: answer) { console.warn(warning) }
+        if let warning = ApplyReport.rolloutWarning(in: answer) { console.warn(warning) }
         if arguments.has("json") {
             let results = Fact.list(answer["results"]).map { result in
                 isUnchecked ? result.body.merging(["unchecked": true]) : result.body
@@ -139,7 +141,8 @@ struct ApplyFollower {
             return ApplyReport.keeping(ended, in: last)
         } catch is ControlClient.Interruption {
             let results = Fact.list(ApplyReport.keeping(ended, in: answer)["results"])
-            let lines = Self.interruption(answer.isEmpty ? nil : pending(answer), of: body)
+            var lines = Self.interruption(answer.isEmpty ? nil : pending(answer), of: body)
+            if let warning = ApplyReport.rolloutWarning(in: answer) { lines.append(warning) }
             throw CommandFailure.no(lines + ApplyReport.endedLines(of: results))
         }
     }
@@ -151,6 +154,11 @@ struct ApplyFollower {
         let end = clock.now + wait
         answer = try ask(["wait": 0], time: .zero)
         ended = ApplyReport.endedFields(in: answer)
+        // It may be waited for without end.
+        let awaited = ApplyReport.awaited(in: answer)
+        if awaited.contains(where: ApplyReport.hasNoApp), let warning = ApplyReport.rolloutWarning(in: answer) {
+            progress?.warn(warning)
+        }
         // This device's own app: the daemon waits for it.
         guard var ordinal = answer["ordinal"] else {
             if pending(answer).isEmpty { return answer }
@@ -267,6 +275,23 @@ enum ApplyReport {
         guard !devices.isEmpty else { return nil }
         let names = devices.map(\.description).joined(separator: ", ")
         return "warning: 'only' names devices that are no secondaries of its target here: \(names)"
+    }
+
+    /// The secondaries that a rollout waits for.
+    static func awaited(in answer: PropertyListDictionary) -> [Fact] {
+        Fact.list(answer["results"]).filter { $0.body["awaited"] == true }
+    }
+
+    /// A warning with the secondaries that a rollout waits for, and with what ends the wait for one without the app.
+    static func rolloutWarning(in answer: PropertyListDictionary) -> String? {
+        let awaited = awaited(in: answer)
+        guard !awaited.isEmpty else { return nil }
+        let names = awaited.map { "\($0.deviceName) (\(verdict(of: $0)))" }.joined(separator: ", ")
+        let way =
+            awaited.contains(where: hasNoApp)
+            ? "; start the app where it is missing, or apply the file again without --first and --only: it then goes "
+                + "to all" : ""
+        return "warning: the rollout waits until the apps of these have run with it for 30 s: \(names)\(way)"
     }
 
     /// Fails unless every secondary that has the app applied it. One whose result the answer has no room for (CTL-63)

@@ -27,6 +27,8 @@ struct ApplyResult: Sendable, Equatable {
     var ending: ForwardedConfiguration.Ending?
     /// The rollout has not come to this secondary (CFG-79).
     var hold: Hold?
+    /// A rollout waits for it before it comes to the others (CFG-79).
+    var isAwaited = false
     /// It has not announced the app, and nothing is expected of it before that.
     var awaitsApplication = false
     /// The desired configurations that this change of keys has ended; at this device's own result only.
@@ -222,8 +224,9 @@ final class ConfigurationForwarder {
             text: delivery?.text, version: desired.version, digest: desired.digest,
             ending: self.state.ending(of: desired, at: addressee(peer)))
         let kept = self.state.desired(desired.digest, of: desired.key)
-        if let kept, let rollout = kept.rollout, !kept.isOffered(to: pairing) {
-            result.hold = rollout.stopped == nil ? .heldBack : .stopped
+        if let kept, let rollout = kept.rollout {
+            if !kept.isOffered(to: pairing) { result.hold = rollout.stopped == nil ? .heldBack : .stopped }
+            result.isAwaited = rollout.awaits(pairing) && state?.hasPassed(kept) != true
         }
         result.awaitsApplication = Verdict.awaitsApplication(
             hasApplication: context.hasApplication(desired.key.application, at: peer), verdict: result.verdict,

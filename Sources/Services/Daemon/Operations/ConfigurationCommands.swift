@@ -185,6 +185,7 @@ extension ApplyResult {
         body["via"] = via.map { .string($0) }
         body["verdict"] = verdict.map { .string($0) }
         body["text"] = text.flatMap { $0.isEmpty ? nil : .string($0) }
+        if isAwaited { body["awaited"] = true }
         guard !ended.isEmpty else { return body }
         let rows = ended.prefix(DesiredStatus.rowLimit)
         body["ended"] = .array(rows.map { .dictionary($0.body) })
