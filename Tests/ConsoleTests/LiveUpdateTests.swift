@@ -175,6 +175,31 @@ import Testing
         #expect(state.mark != first)
     }
 
+    @Test("CON-15: at a primary an app that starts or stops on its secondary makes its page old, and no other one")
+    func farStart() throws {
+        let name = "0123ABCD-0000-4000-8000-0123456789AB"
+        let pairing = PropertyListValue.data(try #require(UniqueIdentifier(text: name)).bytes)
+        let other = PropertyListValue.data(UniqueIdentifier.zero.bytes)
+        func status(_ isConnected: Bool, elsewhere: Bool = false) -> ConsoleReply {
+            let rows = [(pairing, isConnected), (other, elsewhere)].map { pairing, isConnected -> PropertyListValue in
+                ["app": .string(Browser.app), "pairing": pairing, "connected": .boolean(isConnected)]
+            }
+            return .success(["counterparts": .array(rows)])
+        }
+        let instance = try instance("/secondaries/\(name)\(Browser.page)")
+        var state = LiveState(of: instance)
+        state.take(settings: settings("a"))
+        state.take(status: status(false))
+        var updates = LiveUpdates(of: instance, mark: state.mark)
+        #expect(self.name(updates.event(at: state)) == "current")
+        for isConnected in [true, false] {
+            state.take(status: status(isConnected))
+            #expect(self.name(updates.event(at: state)) == "settings", "\(isConnected)")
+        }
+        state.take(status: status(false, elsewhere: true))
+        #expect(updates.event(at: state) == nil)
+    }
+
     private func deviceMark(_ status: PropertyListDictionary) -> String { LiveState.deviceMark(.success(status)) }
 
     @Test("CON-15: the device's times are no change, and its links are")

@@ -103,7 +103,7 @@ package struct LiveState: Sendable {
 
     // MARK: facts
 
-    /// The rows of the status about an app: whether it runs, and its configurations.
+    /// The rows of the status about an app: whether it runs there, and its configurations.
     private static func facts(of instance: AppInstance, in status: PropertyListDictionary) -> PropertyListValue {
         let app = PropertyListValue.string(instance.app.description)
         let pairing = instance.secondary.map { PropertyListValue.data($0.bytes) }

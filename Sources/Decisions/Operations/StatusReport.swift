@@ -126,7 +126,8 @@ package struct StatusReport {
 
     /// The other devices' apps, as they name themselves.
     private var counterparts: Table {
-        Table("counterparts", ["app", "name", "version", "icon", .peer], of: facts.list("counterparts"))
+        Table(
+            "counterparts", ["app", "connected", "name", "version", "icon", .peer], of: facts.list("counterparts"))
     }
 
     private var queues: Table {

@@ -178,6 +178,27 @@ import Testing
         client.disconnect()
     }
 
+    @Test("CTL-3, CON-15: a primary's status says whether a secondary's app is connected there, as far as a link tells")
+    func connectedCounterparts() throws {
+        try nodes.pair()
+        nodes.waitForLink()
+        let features = ApplicationFeatures(identity: ApplicationIdentity(name: "Kitchen"))
+        func follows(_ isConnected: PropertyListValue) {
+            nodes.run(until: {
+                (try? nodes.rows("counterparts", of: nodes.primary))?.first?["connected"] == isConnected
+            })
+        }
+        let client = try nodes.connect(to: .secondary, .init(features: features))
+        follows(true)
+        client.disconnect()
+        follows(false)
+        let again = try nodes.connect(to: .secondary, .init(features: features))
+        follows(true)
+        nodes.stop(.secondary)
+        follows(false)
+        withExtendedLifetime(again) {}
+    }
+
     @Test func `SES-6: an app of another user is refused, also after a restart`() throws {
         try nodes.startApp().disconnect()
         for _ in 0..<2 {

@@ -125,6 +125,7 @@ extension Node {
             body["pairing"] = .data(pairing.bytes)
             body["peerName"] = names[pairing].map { .string($0) }
             body["app"] = .string(app.description)
+            body["connected"] = .boolean(announcement.isConnected)
             return .dictionary(body)
         }.prefix(DesiredStatus.rowLimit).map(\.self)
     }
