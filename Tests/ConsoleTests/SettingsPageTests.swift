@@ -4,6 +4,7 @@
 import TandemBase
 import TandemConsole
 import TandemOperations
+import TandemPages
 import TandemPropertyList
 import TandemSettings
 import TandemWire
@@ -289,6 +290,18 @@ import Testing
         #expect(page.contains("Edited by hub: 7. The signed value hides the edit, which a reset removes."))
         browser.rows["password"] = ["layer": "signed", "edited": true, "edit": "hush"]
         #expect(browser.get(Browser.page)?.text.contains("hush") == false)
+    }
+
+    @Test("PAG-36: a page of a running app has the signed value that the app does not load, and the app's own in force")
+    func notLoaded() throws {
+        browser.rows["volume"] = ["layer": "signed", "value": 90, "notLoaded": true]
+        let own = RunningPage(values: ["volume": RunningPage.OwnValue(.preference, 30)])
+        browser.running = .success(RunningState.running(own).body)
+        let page = try #require(browser.get(Browser.page)?.text)
+        #expect(page.contains("class=\"layer preference\">preference<") && page.contains("value=\"30\""))
+        #expect(page.contains("Signed: 90, but the app does NOT load it."))
+        #expect(page.contains("The app&#39;s own value (preference) is in force: 30."))
+        #expect(browser.post(Browser.page, "v.volume=7")?.status == 422 && browser.changed == nil)
     }
 
     @Test("CON-12, CON-20: the page after a form says what was saved, and the app's own part in it")

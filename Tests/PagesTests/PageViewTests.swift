@@ -255,6 +255,39 @@ import Testing
         for lock in PageView.Lock.allCases { #expect(lock.text.hasSuffix(".") || lock == .noValue) }
     }
 
+    @Test("PAG-36: of a signed value that the app does not load a row has both values in words, and the one in force")
+    func notLoaded() throws {
+        let specifiers = [
+            Specifier(.textField, ["Key": "k", "DefaultValue": "d"]),
+            Specifier(.textField, ["Key": "other", "TandemVisibleWhen": ["k": "own"]]),
+        ]
+        let schema = SettingsSchema(specifiers.declarations)
+        func rows(_ own: RunningPage.OwnValue?, isNotLoaded: Bool = true) throws -> [PageView.Row] {
+            var request = PageRequest(values: [
+                "k": PageValue(
+                    value: "signed", layer: "signed", isEdited: true, edit: "edit", isNotLoaded: isNotLoaded)
+            ])
+            if let own { request.take(.running(RunningPage(values: ["k": own])), schema) }
+            return try view(specifiers, request).rows
+        }
+        let both = try rows(RunningPage.OwnValue(.preference, "own"))
+        #expect(both[0].shown == "own" && both[0].layer == "preference" && both[0].lock == .notLoadedValue)
+        #expect(
+            both[0].lockText
+                == "Signed: signed, but the app does NOT load it. The app's own value (preference) is in force: own. "
+                + "'tandem status' on its device says why.")
+        #expect(both[0].edit == "Edited: edit. A reset removes the edit." && both[0].isEdited)
+        #expect(both.count == 2, "a condition is about the value in force")
+        let unknown = try rows(nil)
+        #expect(unknown.count == 1 && unknown[0].shown == "signed" && unknown[0].layer == "signed")
+        #expect(unknown[0].lockText?.contains("has another value, which this page does not know.") == true)
+        let withheld = try rows(RunningPage.OwnValue(.file, nil, isWithheld: true))[0]
+        #expect(withheld.lockText?.contains("The app's own value (file) is in force. ") == true)
+        let loaded = try rows(RunningPage.OwnValue(.preference, "own"), isNotLoaded: false)[0]
+        #expect(loaded.shown == "signed" && loaded.lockText == PageView.Lock.signedValue.text)
+        #expect(loaded.edit == "Edited: edit. The signed value hides the edit, which a reset removes.")
+    }
+
     @Test("PAG-13: no value of a secret is in a view, and a value that breaks its rule says so")
     func values() throws {
         let secret = Specifier(.textField, ["Key": "pin", "IsSecure": "YES", "DefaultValue": "0000"])

@@ -78,7 +78,7 @@ struct SettingRow {
         var notes = [row.subtitle, row.footer, row.summary].compactMap(\.self).map { text in
             Markup.tag("p", of: [.spoken(text, languages)])
         }
-        if let lock = row.lock, !lock.text.isEmpty { notes.append(.tag("p", .init("class", "lock"), text: lock.text)) }
+        if let lock = row.lockText { notes.append(.tag("p", .init("class", "lock"), foreign: lock)) }
         // Of an edit in force by a person here its layer says everything.
         if let edit = row.edit, row.author != nil || row.hiddenEdit != nil {
             notes.append(.tag("p", foreign: edit))

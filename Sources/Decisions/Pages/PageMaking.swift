@@ -150,6 +150,8 @@ private struct PageMaking {
     private mutating func wholeRow(_ specifier: Specifier, _ index: Int) -> PageView.Row {
         let declaration = specifier.key.flatMap { schema[$0] }
         let known = specifier.key.flatMap { request.value(of: $0) }
+        // The daemon's row: the app's own value in its place has neither a lock nor an edit.
+        let stored = specifier.key.flatMap { request.values[$0] }
         let isSecret = declaration?.isSecret ?? false || specifier.isSecure
         let initial = declaration.flatMap { $0.stored($0.initialValue) }
         // Nothing of a view depends on a secret's value.
@@ -165,7 +167,11 @@ private struct PageMaking {
                 kind(specifier, declaration, value)
             }
         let name = title(specifier, kind, value)
-        let lock = lock(kind, declaration, known, value)
+        let readable = isSecret ? nil : declaration
+        let hiddenEdit: String? =
+            stored?.isHiddenEdit == true ? beside(stored?.edit, kind, readable, specifier) : nil
+        let notLoaded: String? = stored?.isNotLoaded == true ? beside(stored?.value, kind, readable, specifier) : nil
+        let lock = lock(kind, declaration, stored, isWithheld: known?.isWithheld ?? false, value)
         return PageView.Row(
             index: index, key: declaration == nil ? nil : specifier.key, type: declaration?.type, kind: kind,
             title: name, subtitle: subtitle(specifier, declaration, value),
@@ -174,22 +180,23 @@ private struct PageMaking {
             shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
             shownDefault: isSecret || picked != nil ? "" : zoned(initial, kind, declaration, specifier),
-            layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: known?.isEdited ?? false,
-            hiddenEdit: hiddenEdit(known, kind, isSecret ? nil : declaration, specifier),
-            author: known?.author, tag: known?.tag ?? [], allowsNothing: declaration?.allowsNothing ?? false,
-            range: range(kind, declaration), lock: lock, needsRestart: declaration?.needsRestart ?? false,
+            layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: stored?.isEdited ?? false,
+            hiddenEdit: hiddenEdit, notLoaded: notLoaded, author: stored?.author, tag: stored?.tag ?? [],
+            allowsNothing: declaration?.allowsNothing ?? false, range: range(kind, declaration), lock: lock,
+            needsRestart: declaration?.needsRestart ?? false,
             isSecret: isSecret,
             error: specifier.key.flatMap { request.errors[$0] } ?? error(declaration, value),
             press: kind == .button ? specifier.key.flatMap { request.buttons.contains($0) ? $0 : nil } : nil)
     }
 
-    private func hiddenEdit(
-        _ known: PageValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
-    ) -> String? {
-        guard let known, known.isEdited, known.layer == "signed" else { return nil }
-        guard let declaration, let edit = known.edit else { return "" }
-        if case .list = kind { return edit.arrayValue.map { "\($0.count) items" } ?? "" }
-        return zoned(edit, kind, declaration, specifier)
+    /// A value for people that is not the one in force; empty for none, and for a secret.
+    /// - Parameter declaration: nil for a secret.
+    private func beside(
+        _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
+    ) -> String {
+        guard let declaration, let value else { return "" }
+        if case .list = kind { return value.arrayValue.map { "\($0.count) items" } ?? "" }
+        return zoned(value, kind, declaration, specifier)
     }
 
     private func range(_ kind: PageView.Kind, _ declaration: SettingDeclaration?) -> String? {
@@ -258,16 +265,17 @@ private struct PageMaking {
     }
 
     private func lock(
-        _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ known: PageValue?, _ value: PropertyListValue?
+        _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ stored: PageValue?, isWithheld: Bool,
+        _ value: PropertyListValue?
     ) -> PageView.Lock? {
         guard let declaration else { return .noValue }
-        if let known, known.layer == "signed" {
-            if known.isNotLoaded { return .notLoadedValue }
-            return known.isWaived ? .waivedValue : .signedValue
+        if let stored, stored.layer == "signed" {
+            if stored.isNotLoaded { return .notLoadedValue }
+            return stored.isWaived ? .waivedValue : .signedValue
         }
         if declaration.access == .signed { return .signedOnly }
         if declaration.access < request.editor { return .notForCounterpart }
-        if known?.isWithheld == true { return .withheld }
+        if isWithheld { return .withheld }
         switch kind {
         case .text, .multilineText: return value.map { PageInput.hasText($0, declaration) } ?? true ? nil : .noText
         case .toggle, .slider, .secureText, .choice, .radio, .date, .list: return nil
@@ -517,8 +525,8 @@ extension PageView.Row {
         self.init(
             index: index, key: nil, type: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil,
             alignment: .natural, value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil,
-            isEdited: false, hiddenEdit: nil, author: nil, tag: [], allowsNothing: false, range: nil, lock: .noValue,
-            needsRestart: false, isSecret: false, error: nil, press: nil)
+            isEdited: false, hiddenEdit: nil, notLoaded: nil, author: nil, tag: [], allowsNothing: false, range: nil,
+            lock: .noValue, needsRestart: false, isSecret: false, error: nil, press: nil)
     }
 }
 

@@ -34,6 +34,7 @@ extension PageView.Row {
     var textBytes: Int {
         let own: [String?] = [
             title, title, subtitle, summary, shown, input, input, shownDefault, hiddenEdit, range, author, error, error,
+            notLoaded, notLoaded.map { _ in shown },
         ]
         return own.reduce(kind.textBytes + keyBytes) { $0 + PageText.bytes($1) }
     }

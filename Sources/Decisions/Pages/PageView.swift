@@ -44,6 +44,9 @@ package struct PageValue: Sendable, Equatable {
         self.isNotLoaded = isNotLoaded
     }
 
+    /// Whether a signed value stands in the place of the edit.
+    var isHiddenEdit: Bool { isEdited && layer == "signed" }
+
     /// The values of the rows of `settings-get`, by key.
     package static func all(in rows: [PropertyListDictionary]) -> [String: PageValue] {
         let pairs = rows.compactMap { row -> (String, PageValue)? in
@@ -102,10 +105,11 @@ package struct PageRequest: Sendable {
         self.isOfItem = isOfItem
     }
 
-    /// The value in force; nil for the declared default.
+    /// The value in force; nil for the declared default. A signed value that the app does not load hides nothing of
+    /// what the app has set (PAG-36).
     func value(of key: String) -> PageValue? {
-        let known = values[key]
-        return known == nil || known?.layer == "default" ? own[key] ?? known : known
+        guard let known = values[key] else { return own[key] }
+        return known.layer == "default" || known.isNotLoaded ? own[key] ?? known : known
     }
 }
 
@@ -164,6 +168,9 @@ package struct PageView: Sendable, Equatable {
         /// The edit for people that a signed value hides, with the zone of a date; empty for one without a text, nil
         /// for none.
         package let hiddenEdit: String?
+        /// The signed value for people that the app does not load, with the zone of a date; empty for one without a
+        /// text, nil for none.
+        package let notLoaded: String?
         /// The primary that made the edit, if one did.
         package let author: String?
         /// As ``PageValue/tag``.
@@ -190,7 +197,23 @@ package struct PageView: Sendable, Equatable {
             let edited = author.map { "Edited by \($0)" } ?? "Edited"
             guard let hiddenEdit else { return "\(edited)." }
             let value = hiddenEdit.isEmpty ? "" : ": \(hiddenEdit)"
+            // The app alone knows which value is in force without the signed one.
+            if notLoaded != nil { return "\(edited)\(value). A reset removes the edit." }
             return "\(edited)\(value). The signed value hides the edit, which a reset removes."
+        }
+
+        /// Why a person cannot edit it, as sentences; nil for an editable row, and for one without a reason.
+        package var lockText: String? {
+            guard let lock, !lock.text.isEmpty else { return nil }
+            guard lock == .notLoadedValue, let notLoaded else { return lock.text }
+            let signed = notLoaded.isEmpty ? "Signed" : "Signed: \(notLoaded)"
+            guard let layer, layer != "signed" else {
+                return "\(signed), but the app does NOT load it and has another value, which this page does not know. "
+                    + Lock.advice
+            }
+            let own = zoned.isEmpty ? "" : ": \(zoned)"
+            return "\(signed), but the app does NOT load it. The app's own value (\(layer)) is in force\(own). "
+                + Lock.advice
         }
 
         /// A sentence about the default; nil without one, and where the value in force is the same.
@@ -342,7 +365,7 @@ package struct PageView: Sendable, Equatable {
             case .waivedValue:
                 "Set by a configuration whose signature is INVALID, which the app and its device allow."
             case .notLoadedValue:
-                "Signed, but the app does NOT load it and has another value. 'tandem status' on its device says why."
+                "Signed, but the app does NOT load it and has another value. \(Self.advice)"
             case .signedOnly: "Changed by a signed configuration only."
             case .notForCounterpart: "The app does not let the paired device change it."
             case .withheld: "The app has set this itself to a value that no page can show."
@@ -351,6 +374,9 @@ package struct PageView: Sendable, Equatable {
             case .noValue: ""
             }
         }
+
+        /// The way to the reason why a signed value is not loaded.
+        fileprivate static let advice = "'tandem status' on its device says why."
     }
 }
 

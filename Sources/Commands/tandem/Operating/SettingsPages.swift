@@ -141,7 +141,7 @@ extension PageView.Row {
 
     /// Why it is as it is: rule, lock, edit; nil for a row about which there is nothing to say.
     var state: String? {
-        let all = [error, lock?.text, edit, press.map { _ in "Can be pressed." }, restartNote].compactMap(\.self)
+        let all = [error, lockText, edit, press.map { _ in "Can be pressed." }, restartNote].compactMap(\.self)
         let state = all.filter { !$0.isEmpty }.joined(separator: " ")
         return state.isEmpty ? nil : state
     }
