@@ -78,6 +78,7 @@ def walk(driver, audit, address, app, key, folder):
     driver.keys(driver.find(field), ENTER)
     check(driver.wait("document.querySelector(arguments[0]).value === arguments[1] && document.readyState === 'complete'",
                       field, value), "a value was edited by keyboard")
+    exact(driver, key, field)
     driver.run("const f = document.querySelector(arguments[0]); f.type = 'text'; f.removeAttribute('max');"
                "f.value = '100000'; f.form.noValidate = true; f.form.requestSubmit();", field)
     check(driver.wait("document.querySelector('#mistakes') !== null"), "a mistake is refused without the browser's checks")
@@ -94,6 +95,27 @@ def type_value(driver, field, value):
     """A number or a slider gets its value as a person's edit."""
     driver.run("const f = document.querySelector(arguments[0]); f.focus(); f.value = arguments[1];"
                "f.dispatchEvent(new Event('input', {bubbles: true}));", field, value)
+
+
+def exact(driver, key, field):
+    """A slider's number is typed; nothing for a number without a slider."""
+    number = f'[name="n.{key}"]'
+    if not driver.all(number):
+        print("-       the number has no slider")
+        return
+    for value, is_script in (("37", True), ("38", False)):
+        driver.scripts(is_script)
+        driver.go(driver.run("return location.href"))
+        driver.run("document.querySelector(arguments[0]).value = ''", number)
+        driver.keys(driver.find(number), value)
+        if is_script:
+            check(driver.run("return document.querySelector(arguments[0]).value", field) == value,
+                  "a slider follows its typed number")
+        driver.run("window.isOld = true")
+        driver.keys(driver.find(number), ENTER)
+        check(driver.wait("window.isOld === undefined && document.querySelector(arguments[0])?.value === arguments[1]",
+                          field, value), f"a slider's typed number counts, {'with' if is_script else 'without'} a script")
+    driver.scripts(True)
 
 
 def asks(driver):
@@ -157,9 +179,16 @@ def lock(driver, audit, page, command):
     field = "[name='v.colour']:not([type=hidden])"
     driver.go(page)
     type_value(driver, field, "#123456")
+    # Its name goes with the lock.
+    field = "#" + driver.run("return document.querySelector(arguments[0]).id", field)
     subprocess.run(shlex.split(command), check=True, stdout=subprocess.DEVNULL)
-    signed = "(it => it.disabled && it.value === '#eeeeee')(document.querySelector(arguments[0]))"
+    signed = "(it => it.readOnly && it.value === '#eeeeee')(document.querySelector(arguments[0]))"
     check(driver.wait(signed, field), "a row that is signed meanwhile shows the signed value")
+    check(driver.run("""
+        const it = document.querySelector(arguments[0]);
+        const reason = it.getAttribute("aria-describedby").split(" ").map((id) => document.getElementById(id).textContent);
+        return !it.name && !it.disabled && it.tabIndex === 0 && reason.join(" ").includes("signed configuration");""", field),
+        "its field can be reached, has the reason, and is sent by no form")
     check("what was typed is dropped" in driver.run("return document.querySelector('#news').textContent"),
           "the page says that the typed text is dropped")
     check(driver.run("return document.activeElement.matches('.row')"), "the focus stays at the row")
@@ -217,12 +246,12 @@ def items(driver, audit, page, folder):
     for count in (before + 1, before + 2):
         driver.click(new)
         check(driver.wait("document.querySelector('#draft') !== null"), "a draft begins")
-        driver.keys(driver.find("#draft input[type=text]"), "!")
+        driver.keys(driver.find("#draft input[name^='v.'][type=text]"), "!")
         driver.click("#draft button[type=submit]")
         check(driver.wait(f"{rows} === {count}"), "Done adds an item, without a script")
     driver.click(".list li:last-child a")
     check(driver.wait("document.querySelector('#draft') !== null"), "a draft of an item begins")
-    driver.keys(driver.find("#draft input[type=text]"), f" again{ENTER}")
+    driver.keys(driver.find("#draft input[name^='v.'][type=text]"), f" again{ENTER}")
     last = '(document.querySelector(".list li:last-child bdi")?.textContent ?? "").endsWith("again")'
     check(driver.wait(last), "an item is changed by keyboard")
     driver.click('.list li:last-child [name="item-up"]')

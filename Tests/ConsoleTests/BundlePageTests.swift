@@ -82,7 +82,7 @@ import Testing
         let other = try #require(browser.get(Browser.page)?.text)
         for text in [
             "<input type=\"time\" id=\"f-5\"", "Edited by hub.", "Default: false", "Set by a signed configuration.",
-            "name=\"v.volume\" value=\"9\" disabled",
+            "<input type=\"text\" id=\"f-2\" value=\"9\" dir=\"auto\" readonly",
         ] { #expect(other.contains(text), "\(text)") }
         #expect(!other.contains("b.volume"))
     }
@@ -149,7 +149,8 @@ import Testing
         let browser = Browser(specifiers)
         let page = try #require(browser.get(Browser.page)?.text)
         for text in [
-            "aria-describedby=\"r-0-notes\"><bdi>Log &lt;out&gt;</bdi></button><p>This button works in the app alone.</p>",
+            "<button type=\"button\" aria-disabled=\"true\" aria-describedby=\"r-0-why r-0-notes\">",
+            "<bdi>Log &lt;out&gt;</bdi></button><p id=\"r-0-why\">This button works in the app alone.</p>",
             "<output id=\"f-1\"><bdi>&lt;7&gt;</bdi></output><p>The app has a view of its own for it.</p>",
             "<bdi>https://example.org/?a=b</bdi>", "<bdi>a@b, c@d</bdi>", "<bdi>Below &lt;b&gt;</bdi>",
             "inputmode=\"url\" autocapitalize=\"words\" spellcheck=\"false\"", "class=\"row right\"",
@@ -236,7 +237,8 @@ import Testing
         ]
         let page = try #require(browser.get(Browser.page)?.text)
         for text in [
-            "Range: 1 to 9.", "<output for=\"f-2\">on</output>", "Reset all of <bdi>Night</bdi>", "Edited: false.",
+            "Range: 1 to 9.", "id=\"f-2\" value=\"on\" dir=\"auto\" readonly", "Reset all of <bdi>Night</bdi>",
+            "Edited: false.",
             "<section id=\"app\" aria-label=\"App\">",
         ] { #expect(page.contains(text), "\(text)") }
         browser.application = ["app": .string(Browser.app)]
@@ -262,7 +264,7 @@ import Testing
         let image = "<img src=\"data:image/png;base64,iVBORw0KGgr//g==\" alt=\"\">"
         for text in [
             "for=\"f-0\">\(image)<bdi>A</bdi></label>", "for=\"f-1\"><bdi>B</bdi></label>",
-            ">\(image)</div><output for=",
+            ">\(image)</div><input type=\"text\" id=\"f-2-number\" name=\"n.c\"",
             "checked>\(image)<bdi>One</bdi></label>", "rel=\"noreferrer\">\(image)<bdi>Site</bdi></a>",
         ] { #expect(page.contains(text), "\(text)") }
     }

@@ -236,6 +236,56 @@ import Testing
         }
     }
 
+    @Test("CON-23: a field that cannot be edited is reached by Tab with its reason, has no name, and is never taken")
+    func readOnly() throws {
+        let keys = ["volume", "logging", "mode", "password", "hosts"]
+        for key in keys { browser.rows[key] = ["layer": "signed"] }
+        let page = try #require(browser.get(Browser.page)?.text)
+        let form = try #require(page.components(between: "id=\"values\"", and: "</form>").first)
+        #expect(!page.contains("disabled") && !form.contains("name=\"v.volume") && !form.contains("type=\"checkbox\""))
+        let controls = ["<input ", "<select ", "<textarea "].flatMap { form.components(between: $0, and: ">") }
+        let shown = controls.filter { !$0.contains("type=\"hidden\"") }
+        let locked = shown.filter { $0.contains(" readonly") }
+        #expect(locked.count == keys.count + 1, "with the property that only a configuration sets")
+        for control in locked {
+            let id = try #require(control.components(between: "id=\"f-", and: "\"").first)
+            #expect(control.contains("aria-describedby=\"r-\(id)-notes\"") && !control.contains("name="), "\(control)")
+        }
+        for key in keys {
+            #expect(
+                browser.post(Browser.page, "b.\(key)=&v.\(key)=b")?.status == 422 && browser.changed == nil, "\(key)")
+        }
+    }
+
+    @Test(
+        "CON-24: a slider's typed number counts before the slider, unless it is the one that the page showed",
+        arguments: [
+            ("v.volume=70&n.volume=50", 70), ("v.volume=50&n.volume=37", 37), ("v.volume=70&n.volume=37", 37),
+            ("v.volume=70", 70), ("n.volume=37", 37), ("v.volume=50&n.volume=50", nil),
+        ] as [(String, Int64?)])
+    func slider(fields: String, result: Int64?) throws {
+        #expect(browser.post(Browser.page, "b.volume=50&\(fields)")?.status == 303)
+        let expected: PropertyListValue? = result.map { ["volume": .integer($0)] }
+        #expect(browser.changed == expected)
+    }
+
+    @Test("CON-24: a page has both fields of a slider, and one field of text for what was typed")
+    func sliderFields() throws {
+        let page = try #require(browser.get(Browser.page)?.text)
+        #expect(page.contains("<input type=\"range\" id=\"f-0\" name=\"v.volume\" value=\"50\""))
+        #expect(page.contains("<input type=\"text\" id=\"f-0-number\" name=\"n.volume\" value=\"50\""))
+        #expect(page.contains("aria-label=\"Volume: number\"") && page.contains(" (0 to 100)</span>"))
+        let fields = "b.volume=50&v.volume=50&n.volume=60&v.mode=c"
+        let refused = try #require(browser.post(Browser.page, fields))
+        #expect(
+            refused.status == 422 && refused.text.contains("type=\"text\" id=\"f-0\" name=\"v.volume\" value=\"60\""))
+        #expect(!refused.text.contains("n.volume") && !refused.text.contains("type=\"range\""))
+        browser.silence = .unanswered("away")
+        let unsent = try #require(browser.post(Browser.page, "b.volume=50&v.volume=50&n.volume=6%01"))
+        #expect(unsent.text.contains("not kept: volume.") && !unsent.text.contains("name=\"n.volume\""))
+        #expect(browser.post(Browser.page, fields)?.text.contains("name=\"n.volume\" value=\"60\"") == true)
+    }
+
     @Test(
         "CON-17: a page names the app, its configuration, and the primary that made an edit; a bad signature is marked")
     func facts() throws {

@@ -27,7 +27,8 @@ package enum ConsoleFiles {
         .row { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: .25rem .75rem; align-items: center;
           padding-block: .75rem; border-block-end: 1px solid var(--soft); }
         .row > input:not([type=checkbox]), .row > select, .row > textarea { grid-column: 1 / -1; inline-size: 100%; }
-        .row > input:has(+ .zone) { grid-column: 1; }
+        .row > input:has(+ .zone), .row > input:has(+ .bounds) { grid-column: 1; }
+        :is(input, textarea)[readonly], button[aria-disabled] { background: var(--soft); }
         .row > input[type=checkbox] { justify-self: start; inline-size: 1.5rem; block-size: 1.5rem; }
         .title { font-weight: 600; }
         img { max-inline-size: 2rem; max-block-size: 2rem; vertical-align: middle; margin-inline-end: .5rem; }
@@ -106,8 +107,15 @@ package enum ConsoleFiles {
         const mistakes = document.getElementById("mistakes");
         if (mistakes && mistakes.querySelector("a")) mistakes.querySelector("a").focus();
         addEventListener("input", ({ target }) => {
-          const output = document.querySelector(`output[for="${target.id}"]`);
-          if (target.type === "range" && output) output.textContent = target.value;
+          const ending = "-number";
+          if (target.type === "range") {
+            const number = document.getElementById(target.id + ending);
+            if (number) number.value = target.value;
+          } else if (target.id.endsWith(ending)) {
+            const slider = document.getElementById(target.id.slice(0, -ending.length));
+            // A slider makes a number of its own of any other text.
+            if (slider && target.value.trim() && Number.isFinite(Number(target.value))) slider.value = target.value;
+          }
         });
         const part = document.querySelector("[data-events]");
         // A screen reader reads a text that comes into a region, and not one that comes with it.
@@ -129,7 +137,7 @@ package enum ConsoleFiles {
         const states = new WeakMap(rows(document).map((row) => [row, state(row)]));
         const isTyped = (row) => row.dataset.typed === "yes" || state(row) !== states.get(row);
         const isHeld = (row) => isTyped(row) || row.contains(document.activeElement);
-        const isLocked = (row) => controls(row).length > 0 && controls(row).every((control) => control.disabled);
+        const isLocked = (row) => controls(row).length > 0 && controls(row).every((control) => control.readOnly);
         const shown = (row) =>
           row.querySelector("input[type=hidden]:is([name^='b.'], [name^='d.'])")?.value ?? "";
         function text(row) {

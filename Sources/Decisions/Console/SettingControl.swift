@@ -32,6 +32,7 @@ struct SettingControl {
 
     var markup: Markup {
         if row.isSecret, row.isLabelled { return input("password", .init("autocomplete", "new-password")) }
+        if !isEditable, let words { return locked(words) }
         switch row.kind {
         case .toggle: return toggle
         case .slider(let slider): return range(slider)
@@ -45,8 +46,10 @@ struct SettingControl {
         case .button:
             if let key = row.press { return .ofOtherForm(SettingsInput.pressed, FieldKey.encode(key), title) }
             return Markup([
-                .tag("button", .init("type", "button"), .flag("disabled"), described, of: title),
-                .tag("p", text: "This button works in the app alone."),
+                .tag(
+                    "button", .init("type", "button"), .init("aria-disabled", "true"),
+                    .init("aria-describedby", "\(row.id)-why \(row.id)-notes"), of: title),
+                .tag("p", .init("id", "\(row.id)-why"), text: "This button works in the app alone."),
             ])
         case .link(let url): return link(.address(url), to: url)
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
@@ -64,21 +67,55 @@ struct SettingControl {
     // MARK: fields
 
     private var fieldName: String { SettingsInput.value + FieldKey.encode(row.key ?? "") }
-    private var name: Markup.Attribute { .init("name", fieldName) }
-    private var disabled: Markup.Attribute { .flag("disabled", if: !isEditable) }
+    /// A field without a name is not sent.
+    private var name: Markup.Attribute { .optional("name", isEditable ? fieldName : nil) }
+    /// Tab reaches a field that can be read alone; over one that is disabled it passes.
+    private var readOnly: Markup.Attribute { .flag("readonly", if: !isEditable) }
     private var described: Markup.Attribute {
         .init("aria-describedby", (row.zone == nil ? "" : "\(row.id)-zone ") + "\(row.id)-notes")
     }
     private var invalid: Markup.Attribute { .init("aria-invalid", row.error == nil ? "false" : "true") }
-    private var hasLineEnds: Bool { text.utf8.contains { $0 == 10 || $0 == 13 } }
+    private var hasLineEnds: Bool { Self.hasLineEnds(text) }
+
+    private static func hasLineEnds(_ text: String) -> Bool { text.utf8.contains { $0 == 10 || $0 == 13 } }
 
     private func input(_ type: String, _ more: Markup.Attribute...) -> Markup {
         .single(
             "input",
             [
                 .init("type", type), .init("id", row.field), name, .init("value", type == "password" ? "" : text),
-                disabled, described, invalid,
+                readOnly, described, invalid,
             ] + more)
+    }
+
+    /// The value in words, of a control that HTML cannot make read-only; nil for every other one.
+    private var words: String? {
+        let own: String
+        switch row.kind {
+        case .toggle, .slider: own = text
+        case .choice(let choices), .radio(let choices):
+            own = choices.options.first { $0.input == text }?.title ?? text
+        case .text, .secureText, .multilineText, .date, .titleValue, .button, .link, .mail, .page, .list, .custom,
+            .unsupported:
+            return nil
+        }
+        return own.isEmpty ? "none" : own
+    }
+
+    /// A value that cannot be edited, in a field that can only be read (CON-23).
+    private func locked(_ words: String) -> Markup {
+        let title = Markup.Attribute.optional("aria-labelledby", row.isLabelled ? nil : "\(row.id)-title")
+        let lang = Markup.Attribute.optional("lang", languages[words])
+        let field =
+            Self.hasLineEnds(words)
+            ? Markup.tag(
+                "textarea", .init("id", row.field), .init("rows", "4"), .init("dir", "auto"), .flag("readonly"), title,
+                lang, described, invalid, text: words)
+            : Markup.single(
+                "input", .init("type", "text"), .init("id", row.field), .init("value", words), .init("dir", "auto"),
+                .flag("readonly"), title, lang, described, invalid)
+        guard case .slider(let slider) = row.kind else { return field }
+        return Markup([field, bounds(of: slider)])
     }
 
     /// A box has two states; a value that may be neither is a menu.
@@ -90,18 +127,22 @@ struct SettingControl {
         let off = Markup.hidden(fieldName, "off")
         let box = Markup.single(
             "input", .init("type", "checkbox"), .init("id", row.field), name, .init("value", "on"),
-            .flag("checked", if: text == "on"), disabled, described, invalid)
-        // A browser draws a locked box so pale that nobody sees its state.
-        return Markup(isEditable ? [off, box] : [box, .tag("output", .init("for", row.field), text: text)])
+            .flag("checked", if: text == "on"), described, invalid)
+        return Markup([off, box])
     }
 
-    /// A browser's range keeps numbers within its bounds alone, and always has one.
+    private func bounds(of slider: PageView.Slider) -> Markup {
+        .tag("span", .init("class", "bounds"), text: " (\(slider.range))")
+    }
+
+    /// A browser's range keeps numbers within its bounds alone, and always has one. A typed text stands in one field
+    /// alone, so that nobody has to know which one counts.
     private func range(_ slider: PageView.Slider) -> Markup {
-        let range = Markup.tag("span", .init("class", "bounds"), text: " (\(slider.range))")
-        guard let number = Double(text), text.utf8.allSatisfy("-.0123456789e".utf8.contains), slider.minimum <= number,
-            number <= slider.maximum,
+        let bounds = bounds(of: slider)
+        guard text == row.input, let number = Double(text), text.utf8.allSatisfy("-.0123456789e".utf8.contains),
+            slider.minimum <= number, number <= slider.maximum,
             max(abs(slider.minimum), abs(slider.maximum)) <= 0x1p53
-        else { return Markup([input("text", .init("inputmode", "decimal")), range]) }
+        else { return Markup([input("text", .init("inputmode", "decimal")), bounds]) }
         let ends = [slider.minimum, slider.maximum].map { SettingValue.double($0).text }
         let control = input(
             "range", .init("min", ends[0]), .init("max", ends[1]), .init("step", slider.step == 1 ? "1" : "any"))
@@ -109,9 +150,16 @@ struct SettingControl {
         let high = slider.icon.map { [sign($0.signs?.high ?? ends[1])] } ?? image(slider.maximumImage)
         let isPlain = low.isEmpty && high.isEmpty
         return Markup([
-            isPlain ? control : .tag("div", .init("class", "range"), of: low + [control] + high),
-            .tag("output", .init("for", row.field), text: text), range,
+            isPlain ? control : .tag("div", .init("class", "range"), of: low + [control] + high), typed, bounds,
         ])
+    }
+
+    /// The number of a slider as a field, for an exact one (CON-24).
+    private var typed: Markup {
+        .single(
+            "input", .init("type", "text"), .init("id", "\(row.field)-number"),
+            .init("name", SettingsInput.number + FieldKey.encode(row.key ?? "")), .init("value", text),
+            .init("inputmode", "decimal"), .init("aria-label", "\(row.name): number"), described, invalid)
     }
 
     /// The sign at one end. It is hidden from screen readers, which read the bounds of the range.
@@ -130,7 +178,7 @@ struct SettingControl {
             "textarea", .init("id", row.field), name, .init("rows", "4"), .init("dir", "auto"),
             .optional("placeholder", traits.placeholder), .optional("inputmode", traits.inputMode),
             .init("autocapitalize", traits.autocapitalize),
-            .init("spellcheck", traits.correction == .no ? "false" : "true"), disabled, described, invalid, text: text)
+            .init("spellcheck", traits.correction == .no ? "false" : "true"), readOnly, described, invalid, text: text)
     }
 
     private func suggesting(_ choices: PageView.Choices) -> Markup {
@@ -151,7 +199,7 @@ struct SettingControl {
         let isListed = entries.contains { $0.text == text }
         let present = [(title: text.isEmpty ? "none" : text, text: text)]
         return .tag(
-            "select", .init("id", row.field), name, disabled, described, invalid,
+            "select", .init("id", row.field), name, described, invalid,
             of: ((isListed ? [] : present) + entries).map { entry in
                 .tag(
                     "option", .init("value", entry.text), .flag("selected", if: entry.text == text),
@@ -169,7 +217,7 @@ struct SettingControl {
                     of: [
                         .single(
                             "input", .init("type", "radio"), name, .init("value", option.input),
-                            .flag("checked", if: option.input == text), disabled)
+                            .flag("checked", if: option.input == text))
                     ] + image(option.image) + [.spoken(option.title, languages)])
             })
     }

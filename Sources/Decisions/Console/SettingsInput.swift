@@ -9,6 +9,8 @@ import TandemPages
 struct SettingsInput {
     /// The prefix of a value's field.
     static let value = "v."
+    /// The prefix of the field with a slider's number, beside the slider's own.
+    static let number = "n."
     /// The prefixes of the text that the page showed, and of the digest of a long one.
     private static let (shownPrefix, digestPrefix) = ("b.", "d.")
     /// The prefix of the field that marks a secret's.
@@ -39,7 +41,12 @@ struct SettingsInput {
         PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.author)
     }
 
-    private var texts: [String: String] { byKey(Self.value) }
+    /// The texts. A typed number counts before its slider, unless it is the one that the page showed (CON-24).
+    private var texts: [String: String] {
+        let shown = byKey(Self.shownPrefix)
+        let typed = byKey(Self.number).filter { key, number in shown[key] != number }
+        return byKey(Self.value).merging(typed) { _, number in number }
+    }
 
     /// The fields whose names begin with a text, by the keys behind it.
     private func byKey(_ prefix: String) -> [String: String] {
@@ -74,8 +81,8 @@ struct SettingsInput {
         unsent.isTooLong = bytes > PageText.limit
         for (name, text) in unsent.fields where Markup.carried(name) != name || Markup.carried(text) != text {
             unsent.fields[name] = nil
-            unsent.changed.append(
-                name.hasPrefix(Self.value) ? FieldKey.decode(String(name.dropFirst(Self.value.count))) : name)
+            let prefix = [Self.value, Self.number].first { name.hasPrefix($0) }
+            unsent.changed.append(prefix.map { FieldKey.decode(String(name.dropFirst($0.count))) } ?? name)
         }
         unsent.changed.sort()
         return unsent

@@ -33,7 +33,8 @@ extension PageView.Row {
     /// Bytes of its texts in HTML, each as often as a renderer repeats it.
     var textBytes: Int {
         let own: [String?] = [
-            title, title, subtitle, summary, shown, input, input, shownDefault, hiddenEdit, range, author, error, error,
+            title, title, title, subtitle, summary, shown, input, input, shownDefault, hiddenEdit, range, author, error,
+            error,
             notLoaded, notLoaded.map { _ in shown },
         ]
         return own.reduce(kind.textBytes + keyBytes) { $0 + PageText.bytes($1) }
