@@ -262,7 +262,7 @@ def items(driver, audit, page, folder):
     judge(audit, "list")
     driver.scripts(False)
     for left in (before + 1, before):
-        driver.click('.list li:last-child [name="item-remove"]')
+        delete_last(driver)
         check(driver.wait(f"document.querySelector('.list') && {rows} === {left}"), "an item is deleted")
     driver.scripts(True)
     driver.go(place)
@@ -277,9 +277,17 @@ def items(driver, audit, page, folder):
     check(driver.wait(f"{rows} === {before + 1}"), "an open page has a new item")
     driver.call("POST", "/window", {"handle": second})
     check(driver.wait(f"{rows} === {before + 1}"), "so has the page of the person who made it")
-    driver.click('.list li:last-child [name="item-remove"]')
+    delete_last(driver)
     driver.call("DELETE", "/window")
     driver.call("POST", "/window", {"handle": first})
+
+
+def delete_last(driver):
+    """The question and then the button, also without scripts."""
+    driver.click(".list li:last-child summary")
+    check(driver.wait("document.querySelector('.list li:last-child [name=item-remove]').checkVisibility()"),
+          "the deletion of an item asks first")
+    driver.click('.list li:last-child [name="item-remove"]')
 
 
 def narrow(driver, folder, name):

@@ -56,7 +56,9 @@ import Testing
         /// Shows the place, then takes a line; a change is stored.
         mutating func type(_ line: String) -> PageEditor.Step {
             _ = editor.lines(values)
-            let step = editor.take(line, values)
+            var step = editor.take(line, values)
+            // The person agrees to each question.
+            if case .ask(_, let change) = step { step = change }
             if case .set(let changes, let empty, _) = step {
                 for (key, value) in changes { values[key] = PageValue(value: value, layer: "user", isEdited: true) }
                 for key in empty { values[key] = PageValue(value: nil, layer: "user", isEdited: true) }
@@ -187,6 +189,26 @@ import Testing
             #expect(step.refusal != nil, "\(line)")
         }
         #expect(session.type("back") == .show && session.type("back") == .show && session.type("back") != .show)
+    }
+
+    @Test("PAG-37: an item is deleted and a list is reset after a question, and everything else without one")
+    func questions() throws {
+        var session = try Session("More")
+        session.values["tags"] = PageValue(value: ["a", ""], layer: "user", isEdited: true, tag: [1])
+        func step(_ line: String) -> PageEditor.Step {
+            _ = session.editor.lines(session.values)
+            return session.editor.take(line, session.values)
+        }
+        #expect(step("reset 1") == .ask("This removes the edit of Tags with all of its items.", then: .reset(["tags"])))
+        #expect(step("1") == .show)
+        func tags(_ items: PropertyListValue) -> PageEditor.Step { .set(["tags": items], tags: ["tags": .data([1])]) }
+        #expect(step("delete 1") == .ask("This deletes a with all of its values.", then: tags([""])))
+        #expect(step("delete 2") == .ask("This deletes item 2 with all of its values.", then: tags(["a"])))
+        #expect(step("up 2") == tags(["", "a"]))
+        var root = try Session()
+        root.values["volume"] = PageValue(value: 7, layer: "user", isEdited: true)
+        _ = root.shown()
+        #expect(root.editor.take("reset 1", root.values) == .reset(["volume"]))
     }
 
     @Test("PAG-19, PAG-21: a refusal of the app's own checks shows its correction, which a draft takes")

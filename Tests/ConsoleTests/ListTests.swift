@@ -99,6 +99,24 @@ import Testing
         #expect(signed.contains("<li><bdi>two</bdi></li>") && !signed.contains("lists/a%2Fb"))
     }
 
+    @Test("CON-25, PAG-37: the deletion of an item and the reset of a list stand behind a sentence that says what goes")
+    func questions() throws {
+        let browser = browser(["a/b": [["user": "one"], ["user": "<two>"]]])
+        browser.rows["a/b"]?["edited"] = true
+        let page = try #require(browser.get(Self.page)?.text)
+        let questions = page.components(between: "<details class=\"question\">", and: "</details>")
+        let deletions = questions.filter { $0.contains("name=\"item-remove\"") }
+        #expect(deletions.count == 2 && page.components(between: "name=\"item-remove\"", and: ">").count == 2)
+        for text in [
+            "<summary aria-label=\"Delete &lt;two&gt;\">Delete\u{2026}</summary>",
+            "<p>Deletes <bdi>&lt;two&gt;</bdi> with all of its values. This cannot be undone.</p><button",
+            ">Delete <bdi>&lt;two&gt;</bdi></button>",
+        ] { #expect(deletions.last?.contains(text) == true, "\(text)") }
+        let resets = questions.filter { $0.contains("name=\"reset\"") }
+        #expect(
+            resets.count == 1 && resets[0].contains("<p>Removes the edit of the whole list, with all of its items: "))
+    }
+
     @Test("CON-19, PAG-20: a new item begins with the defaults; Done stores the whole list, and Cancel is a link")
     func add() throws {
         let browser = browser(["a/b": [["user": "one"]]])

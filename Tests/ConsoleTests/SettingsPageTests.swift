@@ -401,6 +401,31 @@ import Testing
         #expect(browser.commands.last?.command == .status, "there is no such group")
     }
 
+    @Test(
+        "CON-25, PAG-37: a reset of more than one edit stands behind a sentence that says what goes, and no other one")
+    func questions() throws {
+        browser.rows = ["volume": ["edited": true], "logging": ["edited": true]]
+        func shown(_ path: String) throws -> [String] {
+            try #require(browser.get(path)?.text).components(between: "<details class=\"question\">", and: "</details>")
+        }
+        let all = try shown(Browser.page)
+        let names = ["reset-group", "reset-page", "reset-all"]
+        #expect(all.count == names.count)
+        for (question, name) in zip(all, names) {
+            #expect(
+                question.hasPrefix("<summary>Reset") && question.contains("\u{2026}</summary><p>Removes every edit of ")
+            )
+            #expect(question.contains("</p><button type=\"submit\" form=\"resets\" name=\"\(name)\""), "\(question)")
+        }
+        #expect(all[2].contains("also of settings that no page shows"))
+        let page = try #require(browser.get(Browser.page)?.text)
+        let buttons = page.components(between: "form=\"resets\" name=\"", and: "\"")
+        let known = buttons.filter { names.contains($0) }
+        #expect(known == names && buttons.contains("reset"), "each of these once, in its question")
+        let far = try shown("/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)")
+        #expect(far.last?.contains("every edit of the settings that the app opens to this device") == true)
+    }
+
     @Test("CON-16: a secondary's app is asked of the primary")
     func secondary() throws {
         let path = "/secondaries/0123ABCD-0000-4000-8000-0123456789AB\(Browser.page)"

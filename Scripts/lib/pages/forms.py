@@ -281,7 +281,12 @@ class Forms(Renderer):
         self.follow(f"#{self.listed} .list li:nth-child({number}) [name=item-up]")
 
     def delete(self, number):
-        self.follow(f"#{self.listed} .list li:nth-child({number}) [name=item-remove]")
+        item = f"#{self.listed} .list li:nth-child({number})"
+        if self.driver.run("return document.querySelector(arguments[0]).checkVisibility()", f"{item} [name=item-remove]"):
+            raise Wrong("an item is deleted without a question")
+        self.reach(f"{item} summary")
+        self.keys(ENTER)
+        self.follow(f"{item} [name=item-remove]")
 
     def fail(self):
         self.driver.picture(self.folder, "failed")

@@ -163,7 +163,14 @@ class Terminal(Renderer):
         self.change(f"up {number}")
 
     def delete(self, number):
-        self.change(f"delete {number}")
+        said = self.type(f"delete {number}")
+        if said is None or "with all of its values." not in said:
+            raise Wrong(f"the question is {said}")
+        said = self.type("no")
+        if said is None or "Nothing was changed." not in said:
+            raise Wrong(f"no changes something: {said}")
+        self.type(f"delete {number}")
+        self.change("yes")
 
     def fail(self):
         print("\n".join(self.shown), file=sys.stderr)

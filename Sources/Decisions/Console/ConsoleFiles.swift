@@ -74,6 +74,9 @@ package enum ConsoleFiles {
         [role=search] > input { flex: 0 1 20rem; min-inline-size: 0; }
         [role=search] > button { flex: none; }
         details > button { margin-inline-end: .5rem; margin-block-end: .5rem; }
+        .question > summary { inline-size: fit-content; padding-block: .25rem; cursor: pointer; }
+        .question > p { margin-block: .25rem; }
+        .list .question { display: inline-block; vertical-align: top; }
         .secret { border: 1px solid var(--line); border-radius: .5rem; padding: 0 1rem; margin-block: 1rem; }
         .secret code { user-select: all; }
         .code { display: block; inline-size: min(100%, 20rem); block-size: auto; }
@@ -162,9 +165,15 @@ package enum ConsoleFiles {
           known.dataset.now = shown(row);
           return shown(row) !== before;
         }
+        // A question that a person has opened is no change.
+        function isSameRow(known, row) {
+          const closed = known.cloneNode(true);
+          for (const part of closed.querySelectorAll("details[open]")) part.removeAttribute("open");
+          return closed.isEqualNode(row);
+        }
         function take(form, next) {
           const shape = (part) =>
-            [...part.querySelectorAll(".row, fieldset > button, .save")].map((it) => it.id || it.value).join();
+            [...part.querySelectorAll(".row, fieldset > details, .save")].map((it) => it.id || it.textContent).join();
           const isSame = shape(form) === shape(next);
           const active = document.activeElement;
           const place = active?.closest(".row")?.id;
@@ -177,7 +186,7 @@ package enum ConsoleFiles {
             if (known && isHeld(known) && !isLocked(known) && !isLocked(row)) {
               if (keep(known, row)) titles["changed elsewhere, and not here"].push(title);
               if (!isSame) row.replaceWith(known);
-            } else if (!known || !known.isEqualNode(row)) {
+            } else if (!known || !isSameRow(known, row)) {
               const isDropped = known && isTyped(known);
               titles[isDropped ? "locked now, and what was typed is dropped" : "changed"].push(title);
               if (isSame) known.replaceWith(row);

@@ -11,21 +11,24 @@ struct ListControl {
     var markup: Markup {
         let items = list.list.items
         let rows = items.enumerated().map { index, item in
-            let name = item.title.isEmpty ? "Item \(index + 1)" : item.title
-            let title =
-                list.list.isItemEditable
-                ? Markup.tag("a", .link("href", .item(self.instance, list: list.key, index: index)), foreign: name)
-                : .tag("bdi", text: name)
-            return Markup.tag(
-                "li",
-                of: [title] + (index > 0 ? [button(.up, index, "Move \(name) up", "\u{2191}")] : [])
-                    + (index + 1 < items.count ? [button(.down, index, "Move \(name) down", "\u{2193}")] : [])
-                    + (list.list.isDeletable ? [button(.remove, index, "Delete \(name)", "Delete")] : []))
+            row(index, item.title.isEmpty ? "Item \(index + 1)" : item.title, isLast: index + 1 == items.count)
         }
         return .tag(
             "div", .init("class", "list"), .init("role", "group"), .init("aria-labelledby", "\(list.row.id)-title"),
             of: [items.isEmpty ? .tag("p", text: "No items.") : .tag("ol", of: rows)]
                 + (list.list.add == nil ? [] : [adding]))
+    }
+
+    private func row(_ index: Int, _ name: String, isLast: Bool) -> Markup {
+        let title =
+            list.list.isItemEditable
+            ? Markup.tag("a", .link("href", .item(instance, list: list.key, index: index)), foreign: name)
+            : .tag("bdi", text: name)
+        var parts = [title]
+        if index > 0 { parts.append(button(.up, index, "Move \(name) up", [Markup("\u{2191}")])) }
+        if !isLast { parts.append(button(.down, index, "Move \(name) down", [Markup("\u{2193}")])) }
+        if list.list.isDeletable { parts.append(deletion(index, name)) }
+        return .tag("li", of: parts)
     }
 
     private var adding: Markup {
@@ -34,8 +37,15 @@ struct ListControl {
             foreign: list.list.addTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Add")
     }
 
-    private func button(_ action: ItemChange.Action, _ index: Int, _ label: String, _ sign: String) -> Markup {
+    private func deletion(_ index: Int, _ name: String) -> Markup {
+        let item = Markup.tag("bdi", text: name)
+        let lost = [Markup("Deletes "), item, Markup(" with all of its values. This cannot be undone.")]
+        let button = button(.remove, index, nil, [Markup("Delete "), item])
+        return .question([Markup("Delete")], label: "Delete \(name)", lost, button)
+    }
+
+    private func button(_ action: ItemChange.Action, _ index: Int, _ label: String?, _ title: [Markup]) -> Markup {
         let value = ItemChange.value(index, of: list, cookie: cookie)
-        return .ofOtherForm(action.rawValue, value, label: label, [Markup(sign)])
+        return .ofOtherForm(action.rawValue, value, label: label, title)
     }
 }

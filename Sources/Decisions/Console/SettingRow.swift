@@ -95,12 +95,17 @@ struct SettingRow {
             notes.append(.tag("p", text: "A secret: it can be written and is never shown. Empty leaves it as it is."))
         }
         if let error = row.error { notes.append(.tag("p", .init("class", "mistake"), foreign: error)) }
-        if let key = row.key, row.isEdited {
-            notes.append(
-                .ofOtherForm(
-                    ResetButton.edit.rawValue, FieldKey.encode(key), [Markup("Reset "), .tag("bdi", text: row.name)]))
-        }
+        if let key = row.key, row.isEdited { notes.append(reset(key)) }
         return .tag("div", .init("id", "\(row.id)-notes"), .init("class", "notes"), of: notes)
+    }
+
+    /// The button that takes the edit back; that of a list asks first, because a list has several values.
+    private func reset(_ key: String) -> Markup {
+        let title = [Markup("Reset "), Markup.tag("bdi", text: row.name)]
+        let button = Markup.ofOtherForm(ResetButton.edit.rawValue, FieldKey.encode(key), title)
+        guard case .list = row.kind else { return button }
+        let lost = "Removes the edit of the whole list, with all of its items: \(ResetButton.next)"
+        return .question(title, [Markup(lost)], button)
     }
 }
 
@@ -117,6 +122,19 @@ extension Markup {
         }
         return .tag(
             "fieldset", of: [title].compactMap(\.self) + rows.map(\.markup) + [footer].compactMap(\.self) + end)
+    }
+
+    /// A button that takes back or deletes several values, behind a summary that opens a sentence about them (CON-25).
+    /// - Parameters:
+    ///   - title: that of the summary, which an ellipsis ends.
+    ///   - lost: the sentence.
+    static func question(_ title: [Markup], label: String? = nil, _ lost: [Markup], _ button: Markup) -> Markup {
+        .tag(
+            "details", .init("class", "question"),
+            of: [
+                .tag("summary", .optional("aria-label", label), of: title + [Markup("\u{2026}")]), .tag("p", of: lost),
+                button,
+            ])
     }
 
     /// A button of the page's other form, the one without values, wherever it stands.

@@ -151,6 +151,9 @@ enum ResetButton: String, CaseIterable {
     /// Its value is the key.
     case edit = "reset"
 
+    /// The end of the sentence about the edits that a button takes back.
+    static let next = "the values that the app has stored, or else the defaults, apply again."
+
     /// The button of a form, with its value; of several the one that takes back most.
     static func pressed(in fields: FormFields) -> (button: ResetButton, value: String)? {
         allCases.lazy.compactMap { button in fields[button.rawValue].map { (button: button, value: $0) } }.first

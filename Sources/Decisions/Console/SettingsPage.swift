@@ -112,7 +112,9 @@ struct SettingsPage {
         }
         let title: [Markup] =
             group.title.map { [Markup("Reset all of "), .tag("bdi", text: $0)] } ?? [Markup("Reset these")]
-        return .group(group, rows, fields.languages, .ofOtherForm(ResetButton.group.rawValue, "\(first.index)", title))
+        let lost = [Markup("Removes every edit of this section: \(ResetButton.next)")]
+        let button = Markup.ofOtherForm(ResetButton.group.rawValue, "\(first.index)", title)
+        return .group(group, rows, fields.languages, .question(title, lost, button))
     }
 
     private func row(_ row: PageView.Row, _ fields: PageFields) -> SettingRow {
@@ -130,19 +132,19 @@ struct SettingsPage {
         .tag(
             "form", .init("method", "post"), .link("action", route), .init("id", "resets"),
             of: [
-                token,
-                .tag(
-                    "details",
-                    of: [
-                        .tag("summary", text: "Reset"),
-                        .tag(
-                            "p",
-                            text:
-                                "Resetting removes the edits: the values that the app has stored, or else the defaults, "
-                                + "apply again. A signed value stays until a newer signed configuration changes it."),
-                        .ofOtherForm(ResetButton.page.rawValue, "yes", [Markup("Reset this page")]),
-                        .ofOtherForm(ResetButton.all.rawValue, "yes", [Markup("Reset all settings of the app")]),
-                    ]),
+                token, reset(.page, "Reset this page", "Removes every edit of a setting on this page"),
+                reset(
+                    .all, "Reset all settings of the app",
+                    settings.instance.secondary == nil
+                        ? "Removes every edit of the app, also of settings that no page shows"
+                        : "Removes every edit of the settings that the app opens to this device"),
             ])
+    }
+
+    private func reset(_ button: ResetButton, _ title: String, _ lost: String) -> Markup {
+        let signed = "A signed value stays until a newer signed configuration changes it."
+        return .question(
+            [Markup(title)], [Markup("\(lost): \(ResetButton.next) \(signed)")],
+            .ofOtherForm(button.rawValue, "yes", [Markup(title)]))
     }
 }

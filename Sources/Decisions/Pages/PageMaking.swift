@@ -131,7 +131,8 @@ private struct PageMaking {
     private mutating func section(_ specifier: Specifier, _ index: Int) -> PageView.Group {
         let (title, footer) = (specifier.title.map(text), specifier.text(.footer).map(text))
         // Without room nothing is counted: a page may have its longest text in each of its groups.
-        let isShown = budget.hasTexts && budget.shows(PageText.bytes(title) + PageText.bytes(footer))
+        // The title is in the question about a reset of the section, too, and on its button.
+        let isShown = budget.hasTexts && budget.shows(3 * PageText.bytes(title) + PageText.bytes(footer))
         return PageView.Group(
             title: isShown ? title : nil, footer: isShown ? footer : nil,
             rows: specifier.kind == .group ? [] : [row(specifier, index)])

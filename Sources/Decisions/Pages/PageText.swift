@@ -33,9 +33,8 @@ extension PageView.Row {
     /// Bytes of its texts in HTML, each as often as a renderer repeats it.
     var textBytes: Int {
         let own: [String?] = [
-            title, title, title, subtitle, summary, shown, input, input, shownDefault, hiddenEdit, range, author, error,
-            error,
-            notLoaded, notLoaded.map { _ in shown },
+            title, title, title, subtitle, summary, shown, input, input, shownDefault, hiddenEdit, range, author,
+            error, error, notLoaded, notLoaded.map { _ in shown },
         ]
         return own.reduce(kind.textBytes + keyBytes) { $0 + PageText.bytes($1) }
     }
@@ -61,9 +60,9 @@ extension PageView.Kind {
             choices.options.reduce(PageText.bytes(choices.footer)) {
                 $0 + PageText.bytes($1.input) + PageText.bytes($1.title) + PageText.bytes($1.shortTitle)
             }
-        // The title of an item is that of its buttons, too.
+        // The title of an item is that of its buttons, too, and stands in the question about its deletion.
         case .list(let list):
-            list.items.reduce(PageText.bytes(list.addTitle)) { $0 + 4 * PageText.bytes($1.title) }
+            list.items.reduce(PageText.bytes(list.addTitle)) { $0 + 6 * PageText.bytes($1.title) }
         case .link(let url): 2 * PageText.bytes(url)
         case .mail(let mail):
             ([mail.subject, mail.body] + mail.to + mail.copy + mail.blindCopy).reduce(0) {

@@ -1,5 +1,5 @@
 // Agreement of an operator to the consequences of a command: the command prints them first and then requires --yes or
-// an answer on the terminal. A script that forgets --yes changes nothing.
+// an answer on the terminal. A script that forgets --yes changes nothing, except where an app's settings are edited.
 
 import Glibc
 import TandemBase
@@ -35,8 +35,24 @@ extension Arguments {
         guard isatty(STDIN_FILENO) == 1 else {
             throw .usage("nothing was changed: without a terminal to ask on, --yes is needed")
         }
+        guard isAnsweredYes(console) else { throw .refused("nothing was changed") }
+    }
+
+    /// Whether a change of several values may be made (PAG-37). A script has named what it does, so that without a
+    /// terminal nobody is asked.
+    /// - Parameters:
+    ///   - consequence: the sentence that says what goes.
+    ///   - prompt: stands before the answer.
+    func agrees(to consequence: String, _ console: Console, prompt: String = "") -> Bool {
+        if has("yes") || isatty(STDIN_FILENO) != 1 { return true }
+        console.warn(Printable.text(consequence))
+        return isAnsweredYes(console, prompt: prompt)
+    }
+
+    private func isAnsweredYes(_ console: Console, prompt: String = "") -> Bool {
         console.warn("Go on? Type yes:")
-        guard readLine() == "yes" else { throw .refused("nothing was changed") }
+        if !prompt.isEmpty { console.write(prompt) }
+        return readLine() == "yes"
     }
 }
 

@@ -23,6 +23,8 @@ struct PageEditor {
         /// - tags: as ``EditableList/tags``.
         case set(PropertyListDictionary, empty: [String] = [], tags: PropertyListDictionary = [:])
         case reset([String])
+        /// A change of several values, which is made once the person has agreed to the sentence (PAG-37).
+        indirect case ask(String, then: Step)
         /// A press of the button with this key, for the app.
         case press(String)
         case end
@@ -146,8 +148,7 @@ struct PageEditor {
         case (_, .list(let key)): return inList(key, word, rest ?? first, isAlone: rest == nil)
         case (.reset, .page), (.empty, _):
             guard let row = rest.flatMap(row) else { return noRow }
-            guard word == .reset else { return edit(row, "") }
-            return row.key.map { row.isEdited ? .reset([$0]) : .refuse("It has no edit.") } ?? Self.noValue
+            return word == .reset ? reset(row) : edit(row, "")
         default:
             guard let row = row(first) else { return Int(first) == nil ? Self.unknown : noRow }
             return rest.map { edit(row, $0) } ?? open(row)
@@ -241,6 +242,14 @@ struct PageEditor {
         }
     }
 
+    /// A list has several values.
+    private func reset(_ row: PageView.Row) -> Step {
+        guard let key = row.key else { return Self.noValue }
+        guard row.isEdited else { return .refuse("It has no edit.") }
+        guard case .list = row.kind else { return .reset([key]) }
+        return .ask("This removes the edit of \(cell(row.name)) with all of its items.", then: .reset([key]))
+    }
+
     /// The value of a row in full, and how another one is typed.
     private func whole(_ row: PageView.Row) -> [String] {
         let lines = row.lines.count > 1 ? row.lines : row.text.isEmpty ? ["No value."] : [row.text]
@@ -297,7 +306,12 @@ struct PageEditor {
         case .down: next = list.moving(index, to: index + 1)
         default: return isAlone ? open(key, at: index) : .refuse("Type the number alone to open the item.")
         }
-        return next.map { .set([key: .array($0)], tags: list.tags) } ?? .refuse("The list does not allow it.")
+        guard let next else { return .refuse("The list does not allow it.") }
+        let step = Step.set([key: .array(next)], tags: list.tags)
+        guard word == .delete else { return step }
+        let titles = list.list.items.map(\.title)
+        let title = titles.indices.contains(index) && !titles[index].isEmpty ? titles[index] : "item \(index + 1)"
+        return .ask("This deletes \(cell(title)) with all of its values.", then: step)
     }
 
     private func done(_ key: String, _ draft: ListDraft, _ old: PropertyListValue?) -> Step {

@@ -117,8 +117,11 @@ extension Subcommand {
     static let settingsReset = Subcommand(
         path: ["settings", "reset"], summary: "undo edits of an app's properties",
         operands: [.several("KEY")],
-        options: [.device, .secondary, .application.required, .flag("all", "all edits"), .json],
-        notes: "The value that the app has stored applies again, or else its default.",
+        options: [.device, .secondary, .application.required, .flag("all", "all edits"), .yes, .json],
+        notes: """
+            The value that the app has stored applies again, or else its default. On a terminal --all asks before it
+            removes anything, unless --yes is given.
+            """,
         examples: ["settings reset --app org.example.lamp volume", "settings reset --app org.example.lamp --all"]
     ) { arguments, console in
         guard arguments.operands.isEmpty == arguments.has("all") else {
@@ -127,6 +130,11 @@ extension Subcommand {
         var body: PropertyListDictionary = [:]
         if !arguments.has("all") { body["keys"] = .array(arguments.operands.map { .string($0) }) }
         let path = try arguments.settingsPath()
+        if arguments.has("all") {
+            let app = try arguments.application()
+            let lost = "This removes every edit of \(app) that can be made here, also of settings that no page shows."
+            guard arguments.agrees(to: lost, console) else { throw CommandFailure.refused("nothing was changed") }
+        }
         let answer = try arguments.ask(.settingsReset, try arguments.settings(body), at: path)
         let keys = (answer["keys"]?.arrayValue ?? []).compactMap(\.stringValue)
         try printRows(of: keys, arguments, at: path, console)

@@ -11,9 +11,14 @@ import TandemWire
 extension Subcommand {
     static let settingsEdit = Subcommand(
         path: ["settings", "edit"], summary: "edit an app's settings pages line by line",
-        options: .ofPages("begin on this page (default: the first one)"),
+        options: .ofPages("begin on this page (default: the first one)") + [.yes],
         notes:
-            "Lines:\n\(PageEditor.help)\nWithout a terminal the first line that is refused ends it, with exit code 1.",
+            """
+            Lines:
+            \(PageEditor.help)
+            Without a terminal the first line that is refused ends it, with exit code 1. On a terminal it asks before it
+            deletes an item or resets a list, unless --yes is given.
+            """,
         examples: [
             "settings edit --app org.example.lamp",
             "settings edit --app org.example.lamp --page Sound < lines",
@@ -57,6 +62,10 @@ extension Subcommand {
                 continue editing
             case .reset(let keys):
                 step = try arguments.send(.settingsReset, ["keys": .array(keys.map { .string($0) })], at: path)
+                continue editing
+            case .ask(let consequence, let change):
+                let isAgreed = arguments.agrees(to: consequence, console, prompt: "> ")
+                step = isAgreed ? change : .say(["Nothing was changed."])
                 continue editing
             case .press(let key):
                 step = try arguments.press(key, at: path)
