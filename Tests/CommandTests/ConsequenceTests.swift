@@ -137,6 +137,15 @@ import Testing
         #expect(names.isSuperset(of: ["yes", "device"]))
     }
 
+    @Test("PAG-37: the commands that reset or delete several values of an app ask before it, but for --yes")
+    func settings() throws {
+        for path in [["settings", "reset"], ["settings", "edit"]] {
+            let (subcommand, _) = try Subcommand.find(path)
+            #expect(subcommand.path == path && subcommand.notes.contains("--yes"))
+            #expect(subcommand.options.contains { $0.name == "yes" }, "\(path)")
+        }
+    }
+
     @Test(
         "CTL-29, CTL-64: what is agreed to is the pairing and the target that were shown, whoever has the name by then")
     func agreedPairing() {
