@@ -108,6 +108,18 @@ import Testing
         #expect(receiver.isRunning)
     }
 
+    @Test func `CTL-20: following several daemons ends with an error when one of them stops`() async throws {
+        let sockets = ["hub.sock", "kiosk.sock"].map { devices.workspace[$0] }
+        let follower = try Program(
+            "tandem", ["trace", "--follow"] + sockets.flatMap { ["--device", $0] }, named: "follow",
+            in: devices.workspace)
+        try await Task.sleep(for: .seconds(1))
+        #expect(follower.isRunning, "\(follower.errors)")
+        try await devices.hub.end(by: SIGKILL)
+        let ending = try await follower.ending()
+        #expect([1, 3].contains(ending.status) && ending.errors.contains("hub.sock"), "\(ending)")
+    }
+
     @Test func `CTL-3, CTL-66: status as JSON and its metrics have the form that Control.md tells`() async throws {
         try await devices.pair()
         let receiver = try devices.receiver(on: "hub")

@@ -17,7 +17,8 @@ extension Subcommand {
         ],
         notes: """
             A daemon remembers the last 4096 steps of durable items, and of messages while somebody follows or within a
-            minute of --follow. It never remembers what they carry.
+            minute of --follow. It never remembers what they carry. --follow ends with an error when one of the daemons
+            stops.
             """,
         examples: [
             "trace 0123ABCD-0000-4000-8000-0123456789AB --device ./hub.sock --device ./kiosk.sock", "trace --follow",
@@ -39,23 +40,26 @@ extension Subcommand {
         for event in events.sorted(by: TraceAnswer.isEarlier) { printer.print(event) }
     }
 
-    /// Each daemon in a task of its own: asking blocks its thread.
+    /// Prints the events of all daemons until one of them fails. Each has a task, as asking blocks its thread. With
+    /// several daemons a request waits briefly: there are fewer threads than daemons, and after a failure all end.
     private static func follow(_ paths: [String], _ printer: TracePrinter) async throws {
+        let wait: Int64 = paths.count > 1 ? 1_000 : 10_000
         try await withThrowingTaskGroup(of: Void.self) { group in
             for path in paths {
                 group.addTask {
                     var last: PropertyListValue?
-                    while true {
-                        var body: PropertyListDictionary = ["messages": .boolean(true), "wait": .integer(10_000)]
+                    while !Task.isCancelled {
+                        var body: PropertyListDictionary = ["messages": .boolean(true), "wait": .integer(wait)]
                         body["after"] = last
-                        let answer = try TraceAnswer(path: path, body, time: .seconds(10))
+                        let answer = try TraceAnswer(path: path, body, time: .milliseconds(wait))
                         for event in answer.events { printer.print(event) }
                         last = answer.last
                         await Task.yield()
                     }
                 }
             }
-            try await group.waitForAll()
+            // The first to end throws: waiting for all would hide its error behind the others, which never end.
+            _ = try await group.next()
         }
     }
 }
