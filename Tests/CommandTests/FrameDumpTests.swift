@@ -28,7 +28,7 @@ struct FrameDumpTests {
         var lines: [String] = []
         let bytes = try frames().flatMap { $0 }
         for start in stride(from: 0, to: bytes.count, by: pieces) {
-            lines += try dump.add(Array(bytes[start..<min(start + pieces, bytes.count)]))
+            try dump.add(Array(bytes[start..<min(start + pieces, bytes.count)])) { lines.append($0) }
         }
         try dump.end()
         #expect(lines.count == 3)
@@ -40,22 +40,26 @@ struct FrameDumpTests {
         #expect(lines[2].hasSuffix("name=stopping?[2J?"), "\(lines[2])")
     }
 
-    @Test func `faults are told by place and name`() throws {
+    @Test func `FRM-9: the frames before a fault are shown, and the fault by its place and name`() throws {
         let ping = try frames()[0]
         let faults: [([UInt8], String)] = [
             ([0, 0, 0, 0], "too-large"), ([0xFF, 0xFF, 0xFF, 0xFF], "too-large"), ([0, 0, 0, 3, 1, 2, 3], "malformed"),
         ]
         for (bytes, name) in faults {
             var dump = FrameDump()
-            let failure = #expect(throws: CommandFailure.self) { try dump.add(ping + bytes) }
-            #expect(failure?.text.hasPrefix("byte \(ping.count), frame ") == true, "\(bytes)")
+            var lines: [String] = []
+            let failure = #expect(throws: CommandFailure.self) { try dump.add(ping + bytes) { lines.append($0) } }
+            #expect(lines.count == 1 && lines.first?.hasPrefix("0 ping ") == true, "\(lines)")
+            #expect(failure?.text.hasPrefix("byte \(ping.count), frame 2: ") == true, "\(bytes)")
             #expect(failure?.text.contains(": \(name): ") == true, "\(bytes)")
         }
     }
 
     @Test func `a stream that ends within a frame says so`() throws {
         var dump = FrameDump()
-        #expect(try dump.add(Array(frames()[0].dropLast())).isEmpty)
+        var lines: [String] = []
+        try dump.add(Array(frames()[0].dropLast())) { lines.append($0) }
+        #expect(lines.isEmpty)
         #expect(throws: CommandFailure.self) { try dump.end() }
     }
 }

@@ -22,7 +22,7 @@ extension Subcommand {
         let input = try DumpInput(arguments.operands.first ?? "-")
         var dump = FrameDump()
         while let bytes = try input.next() {
-            for line in try dump.add(bytes) { console.print(line) }
+            try dump.add(bytes) { console.print($0) }
         }
         try dump.end()
     }
@@ -33,24 +33,23 @@ struct FrameDump {
     private var decoder = FrameDecoder(limit: Limits.frame)
     /// Where the next frame begins.
     private var offset = 0
+    /// The frames that were shown.
     private var number = 0
 
-    /// The lines of the frames that the bytes complete.
+    /// Shows a line for each frame that the bytes complete, up to the first fault.
     /// - Throws: the first fault, with its place and its name.
-    mutating func add(_ bytes: [UInt8]) throws(CommandFailure) -> [String] {
+    mutating func add(_ bytes: [UInt8], _ show: (String) -> Void) throws(CommandFailure) {
         decoder.append(bytes)
-        var lines: [String] = []
         do throws(WireError) {
             while let frame = try decoder.next() {
-                number += 1
                 let envelope = try Envelope(reading: frame)
-                lines.append("\(offset) \(Self.line(envelope, bytes: frame.count))")
+                show("\(offset) \(Self.line(envelope, bytes: frame.count))")
+                number += 1
                 offset += frame.count
             }
-            return lines
         } catch {
             let text = Printable.text("\(error)")
-            throw .refused("byte \(offset), frame \(number): \(error.refusalName.rawValue): \(text)")
+            throw .refused("byte \(offset), frame \(number + 1): \(error.refusalName.rawValue): \(text)")
         }
     }
 

@@ -41,7 +41,7 @@ extension Subcommand {
     }
 
     /// Prints the events of all daemons until one of them fails. Each has a task, as asking blocks its thread. With
-    /// several daemons a request waits briefly: there are fewer threads than daemons, and after a failure all end.
+    /// several daemons a request waits briefly: there may be fewer threads, and after a failure the others end soon.
     private static func follow(_ paths: [String], _ printer: TracePrinter) async throws {
         let wait: Int64 = paths.count > 1 ? 1_000 : 10_000
         try await withThrowingTaskGroup(of: Void.self) { group in
