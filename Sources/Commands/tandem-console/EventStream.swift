@@ -3,8 +3,8 @@
 /// A stream of text to one browser; confined to its loop's thread.
 final class EventStream {
     private let limit: Int
+    /// The bytes not yet read, and no others: a browser that always leaves some would let read ones grow.
     private var pending: [UInt8] = []
-    private var start = 0
     private(set) var isEnded = false
     /// Called when there is something to read, or the end, after nothing was left.
     var onReady: () -> Void = {}
@@ -17,7 +17,7 @@ final class EventStream {
     /// Sends a text; a browser that has not read so many bytes before is let go.
     func send(_ text: String) {
         guard !isEnded else { return }
-        guard pending.count - start + text.utf8.count <= limit else { return end() }
+        guard pending.count + text.utf8.count <= limit else { return end() }
         pending += text.utf8
         onReady()
     }
@@ -31,12 +31,9 @@ final class EventStream {
 
     /// Moves the next bytes to a buffer and returns their count; 0 if there are none now.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let count = min(buffer.count, pending.count - start)
-        pending.withUnsafeBytes { bytes in
-            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + count]))
-        }
-        start += count
-        if start == pending.count { (pending, start) = ([], 0) }
+        let count = min(buffer.count, pending.count)
+        pending.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        pending.removeFirst(count)
         return count
     }
 
