@@ -52,21 +52,6 @@ extension PageView {
     }
 }
 
-extension PageTree {
-    /// The keys that `TandemVisibleWhen` of any page hides for these values, beside those that the request hides.
-    fileprivate func isHidden(_ specifier: Specifier, _ schema: SettingsSchema, _ request: PageRequest) -> Bool {
-        if let key = specifier.key, request.hidden.contains(key) { return true }
-        guard let conditions = specifier[.visibleWhen]?.dictionaryValue else { return false }
-        return !conditions.allSatisfy { condition in
-            guard let index = schema.index(of: condition.key) else { return false }
-            let declaration = schema.declarations[index]
-            if declaration.isSecret { return false }
-            let value = request.value(of: condition.key).map(\.value) ?? declaration.stored(declaration.initialValue)
-            return value.flatMap { declaration.value(stored: $0) } == declaration.value(stored: condition.value)
-        }
-    }
-}
-
 /// How much the views that one reader asks for may cost, however their entries repeat a key.
 private struct PageBudget {
     /// The steps that judging the values may still take.
@@ -112,7 +97,7 @@ private struct PageMaking {
         var groups: [PageView.Group] = []
         var isHiding = false
         for (index, specifier) in page.specifiers.enumerated() where specifier.isFor(tree.device) {
-            let isHidden = tree.isHidden(specifier, schema, request)
+            let isHidden = isHidden(specifier)
             if specifier.kind?.isSection == true {
                 isHiding = isHidden
                 if !isHidden { groups.append(section(specifier, index)) }
@@ -124,6 +109,20 @@ private struct PageMaking {
         return PageView(
             name: page.name, title: tree.title(of: page, request.languages), groups: groups,
             images: groups.shown(of: tree.images))
+    }
+
+    /// Whether an entry is not shown now: the request hides its key, or the entry's `TandemVisibleWhen` does for these
+    /// values.
+    private func isHidden(_ specifier: Specifier) -> Bool {
+        if let key = specifier.key, request.hidden.contains(key) { return true }
+        guard let conditions = specifier[.visibleWhen]?.dictionaryValue else { return false }
+        return !conditions.allSatisfy { condition in
+            guard let index = schema.index(of: condition.key) else { return false }
+            let declaration = schema.declarations[index]
+            if declaration.isSecret { return false }
+            let value = request.value(of: condition.key).map(\.value) ?? declaration.stored(declaration.initialValue)
+            return value.flatMap { declaration.value(stored: $0) } == declaration.value(stored: condition.value)
+        }
     }
 
     private func text(_ key: String) -> String { translation.text(key, tables: tables) }

@@ -150,7 +150,7 @@ extension Specifier {
         return kind == .button ? .center : .natural
     }
 
-    /// A word of a closed list, in any case of letters, as bundles have them; the first of the list by default.
+    /// A word of a closed list, in any case of letters, as bundles have them; nil for another one.
     func word<Word: RawRepresentable<String> & CaseIterable>(_ key: SpecifierKey) -> Word? {
         let text = text(key)?.lowercased()
         return Word.allCases.first { $0.rawValue.lowercased() == text }
