@@ -37,10 +37,10 @@ extension Subcommand {
         }
         let width = Console.columns
         for line in running.note.map({ TextColumns.wrapped($0, within: width) }) ?? [] { console.print(line) }
-        let text = PageText(tree: tree, request: request)
+        let lines = PageLines(tree: tree, request: request)
         for view in names.compactMap({ PageView.make(tree, document.schema, page: $0, request) }) {
             console.print(Printable.text(view.title ?? view.name))
-            for line in view.groups.flatMap({ text.lines($0, width: width - 2) }) { console.print("  \(line)") }
+            for line in view.groups.flatMap({ lines.of($0, width: width - 2) }) { console.print("  \(line)") }
         }
     }
 }
@@ -86,11 +86,11 @@ extension Arguments {
 }
 
 /// A page's groups and rows as text.
-private struct PageText {
+private struct PageLines {
     let tree: PageTree
     let request: PageRequest
 
-    func lines(_ group: PageView.Group, width: Int) -> [String] {
+    func of(_ group: PageView.Group, width: Int) -> [String] {
         var table = Table(Printable.text(group.title ?? "-"), ["title", "value", "key", "layer"])
         for row in group.rows {
             let cells = [row.title, row.text, row.key ?? row.press ?? "", row.layer ?? ""]
