@@ -79,7 +79,7 @@ private struct PreferenceShadow {
             return
         }
         guard let bytes = try? PropertyListWriter.write(form) else { return nil }
-        let isSmall = bytes.count <= Self.formLimit.bytes && form.depth(upTo: Self.formLimit.depth) != nil
+        let isSmall = bytes.count <= Self.formLimit.bytes && form.isNested(within: Self.formLimit.depth)
         stored = isSmall ? .array([form]) : .data(SHA256.digest(bytes))
     }
 
@@ -103,21 +103,13 @@ private struct PreferenceShadow {
 }
 
 extension PropertyListValue {
-    /// The levels of containers; nil if there are more than that.
-    fileprivate func depth(upTo limit: Int) -> Int? {
-        let inner: [PropertyListValue]
+    /// Whether it has at most so many levels of containers.
+    fileprivate func isNested(within levels: Int) -> Bool {
         switch self {
-        case .array(let values): inner = values
-        case .dictionary(let pairs): inner = pairs.map(\.value)
-        default: return 0
+        case .array(let values): levels > 0 && values.allSatisfy { $0.isNested(within: levels - 1) }
+        case .dictionary(let pairs): levels > 0 && pairs.allSatisfy { $0.value.isNested(within: levels - 1) }
+        default: true
         }
-        guard limit > 0 else { return nil }
-        var deepest = 0
-        for value in inner {
-            guard let depth = value.depth(upTo: limit - 1) else { return nil }
-            deepest = max(deepest, depth)
-        }
-        return deepest + 1
     }
 }
 
