@@ -99,7 +99,7 @@ import Testing
         #expect(taken.replacements == ["b": 5] && taken.refusals.isEmpty)
         let refused = try #require(
             CheckedEdit(
-                asked, answer(["b": .failed("", replacement: 6), "c": .failedWithShake("No.", replacement: nil)]),
+                asked, answer(["b": .failed("", replacement: 6), "c": .failed("No.", replacement: nil, shakes: true)]),
                 secrets: ["b"]))
         #expect(
             refused.refusals == [

@@ -207,7 +207,7 @@ private final class OwnConfiguration: Configuration, @unchecked Sendable {
         #expect(try await checked(0) == .ok)
         #expect(try await checked(1) == .replaced(2))
         #expect(try await checked(4) == .failed("Four.", replacement: 5))
-        #expect(try await checked(6) == .failedWithShake("Six.", replacement: nil))
+        #expect(try await checked(6) == .failed("Six.", replacement: nil, shakes: true))
         #expect(try await checked("text") == nil, "a value of another type is the declared rule's")
         let body = try await answer(.page)
         let page = try #require(RunningPage(body))

@@ -134,9 +134,8 @@ package enum PageQuestion: Sendable, Equatable {
     private static func refusals(in results: PropertyListDictionary) -> PropertyListDictionary {
         let refusals = results.compactMapValues { _, form in
             switch form.dictionaryValue.flatMap({ PageValidation($0) }) {
-            case .failed(let text, _): .dictionary(PageValidation.failed(cut(text), replacement: nil).dictionary)
-            case .failedWithShake(let text, _):
-                .dictionary(PageValidation.failedWithShake(cut(text), replacement: nil).dictionary)
+            case .failed(let text, _, let shakes):
+                .dictionary(PageValidation.failed(cut(text), replacement: nil, shakes: shakes).dictionary)
             case .replaced:
                 .dictionary(PageValidation.failed("The app's value is too long.", replacement: nil).dictionary)
             case .ok, nil: nil
@@ -407,8 +406,8 @@ extension PageValidation {
         switch self {
         case .ok: form["result"] = .string(Word.ok.rawValue)
         case .replaced(let value): (form["result"], form["value"]) = (.string(Word.replaced.rawValue), value)
-        case .failed(let text, let value), .failedWithShake(let text, let value):
-            let word: Word = if case .failed = self { .failed } else { .shake }
+        case .failed(let text, let value, let shakes):
+            let word = shakes ? Word.shake : .failed
             (form["result"], form["text"], form["value"]) = (.string(word.rawValue), .string(text), value)
         }
         return form
@@ -423,7 +422,7 @@ extension PageValidation {
             guard let value else { return nil }
             self = .replaced(value)
         case .failed: self = .failed(text, replacement: value)
-        case .shake: self = .failedWithShake(text, replacement: value)
+        case .shake: self = .failed(text, replacement: value, shakes: true)
         case nil: return nil
         }
     }
@@ -485,8 +484,7 @@ package struct CheckedEdit: Sendable, Equatable {
             case .ok: break
             case .replaced(let other):
                 if other != value { replacements[key] = other }
-            case .failed(let text, let other), .failedWithShake(let text, let other):
-                let shakes = if case .failedWithShake = result { true } else { false }
+            case .failed(let text, let other, let shakes):
                 refusals.append(
                     PageRefusal(
                         key: key, text: text, shakes: shakes, replacement: secrets.contains(key) ? nil : other))

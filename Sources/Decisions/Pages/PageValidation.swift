@@ -10,7 +10,6 @@ package enum PageValidation: Sendable, Equatable {
     /// This value is stored in its place.
     case replaced(PropertyListValue)
     /// Nothing is stored, and this value, if there is one, stands in the field.
-    case failed(String, replacement: PropertyListValue?)
-    /// As ``failed(_:replacement:)``; the field draws attention to itself.
-    case failedWithShake(String, replacement: PropertyListValue?)
+    /// - shakes: the field draws attention to itself.
+    case failed(String, replacement: PropertyListValue?, shakes: Bool = false)
 }

@@ -334,7 +334,7 @@ final class PageHookRunner: Sendable {
         case .failed(let text, let other):
             return .failed(text, replacement: other.flatMap { declaration.stored($0) })
         case .failedWithShake(let text, let other):
-            return .failedWithShake(text, replacement: other.flatMap { declaration.stored($0) })
+            return .failed(text, replacement: other.flatMap { declaration.stored($0) }, shakes: true)
         }
     }
 

@@ -91,7 +91,7 @@ import Testing
         results = ["volume": .replaced(200)]
         #expect(set(["volume": 12]).name == "schema" && value("volume") == 20, "the rule counts for replacements")
         results = [
-            "volume": .failedWithShake("Not at night.", replacement: 5), "token": .failed("x", replacement: "y"),
+            "volume": .failed("Not at night.", replacement: 5, shakes: true), "token": .failed("x", replacement: "y"),
         ]
         let refused = set(["volume": 13, "token": "swordfish"])
         #expect(refused.name == "refused" && refused.body["text"] == "token: x; volume: Not at night.")
