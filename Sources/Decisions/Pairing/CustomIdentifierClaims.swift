@@ -67,12 +67,10 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
     /// The result of a declaration.
     package enum Verdict: Sendable, Equatable {
         case unchanged
-        /// The first one: in force now.
-        case accepted(IdentifierClaim)
-        /// Alarm `identifier-changed`; the old one stays. Raised once for each new value.
+        /// The first one, which is in force now, or the one in force again, which withdraws a waiting offer.
         case changed(IdentifierClaim)
-        /// The identifier in force was declared again: a waiting offer is withdrawn.
-        case withdrawn(IdentifierClaim)
+        /// Alarm `identifier-changed`; the old one stays. Raised once for each new value.
+        case offered(IdentifierClaim)
     }
 
     private struct Key: Hashable {
@@ -106,13 +104,13 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
             }
             let claim = IdentifierClaim(pairing: pairing, app: app, effective: identifier)
             claims[key] = claim
-            return .accepted(claim)
+            return .changed(claim)
         }
         let offer = claim.effective == identifier ? nil : IdentifierClaim.Offer(identifier)
         guard claim.offered != offer else { return .unchanged }
         claim.offered = offer
         claims[key] = claim
-        return offer == nil ? .withdrawn(claim) : .changed(claim)
+        return offer == nil ? .changed(claim) : .offered(claim)
     }
 
     /// The operator accepts the waiting offer; nil if none waits.

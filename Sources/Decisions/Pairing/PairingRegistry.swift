@@ -452,8 +452,8 @@ extension PairingRegistry {
         guard records[pairing]?.role == .secondary else { return ([], nil) }
         switch claims.declared(identifier, for: app, pairing: pairing) {
         case .unchanged: return ([], nil)
-        case .accepted(let claim), .withdrawn(let claim): return ([.putClaim(claim)], nil)
-        case .changed(let claim): return ([.putClaim(claim)], .identifierChanged(claim))
+        case .changed(let claim): return ([.putClaim(claim)], nil)
+        case .offered(let claim): return ([.putClaim(claim)], .identifierChanged(claim))
         }
     }
 
