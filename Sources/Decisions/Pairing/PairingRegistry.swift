@@ -185,9 +185,7 @@ extension PairingRegistry {
     private mutating func joinByTrust(
         _ request: JoinRequest, own: OwnDevice, at circumstances: JoinCircumstances
     ) -> JoinOutcome {
-        guard trusted.device(circumstances.peer, as: .secondary) != nil else {
-            return refusal(.untrustedPin, circumstances)
-        }
+        guard isTrusted(circumstances.peer, as: .secondary) else { return refusal(.untrustedPin, circumstances) }
         let (record, changes, event) = pair(request, known(circumstances), circumstances)
         let answer = JoinAnswer(pairing: record.pairing, epoch: record.epoch, claim: own.claim, proof: nil)
         return .joined(answer, changes: changes, event: event)
@@ -415,8 +413,7 @@ extension PairingRegistry {
             throw VersionNeverSeen(version: version, highest: record.highestVersion)
         }
         record.highestVersion = version
-        records[pairing] = record
-        return [.putPairing(record)]
+        return put(record)
     }
 
     /// Changes where this secondary dials its primary; nil if there is no such pairing, or this device is its primary.
@@ -441,8 +438,7 @@ extension PairingRegistry {
     package mutating func beginEpoch(_ pairing: UniqueIdentifier) -> [PairingChange] {
         guard var record = records[pairing], record.epoch < Limits.lastEpoch else { return [] }
         record.epoch += 1
-        records[pairing] = record
-        return [.putPairing(record)]
+        return put(record)
     }
 
     /// A primary's app declared a custom identifier over the pairing's link; nil: its operator has taken it back.
