@@ -27,6 +27,8 @@ import Testing
         #expect(file.text(width: 50).contains("#") && !file.text(width: 50).contains("longer"))
         #expect(file.text(width: 40) == "100%  1.0 MiB of 1.0 MiB  512 KiB/s")
         #expect(file.text(width: 10) == "100%" && file.text(width: 2) == "10")
+        let accents = String(repeating: "ä", count: 24)
+        #expect(line(1 << 20, of: 1 << 20, label: accents).text(width: 80).hasPrefix(accents + " ["))
     }
 
     @Test("no line is wider than the terminal, whatever the label and the numbers are")

@@ -34,6 +34,7 @@ import Testing
         #expect(TextColumns.wrapped("音量音量", within: 5) == ["音量", "音量"])
         #expect(TextColumns.wrapped("ab cd ef", within: 5) == ["ab cd", "ef"])
         #expect(TextColumns.wrapped("abcdefg h", within: 3) == ["abc", "def", "g h"])
+        #expect(TextColumns.beginning(of: "音量", within: 3) == "音" && TextColumns.beginning(of: "a", within: 0).isEmpty)
         #expect(TextColumns.wrapped("音量", within: -1) == ["音", "量"])
         #expect(TextColumns.wrapped("  ab", within: 4) == ["  ab"] && TextColumns.wrapped("", within: 4) == [""])
         var table = Table("rows", ["a", "b"])

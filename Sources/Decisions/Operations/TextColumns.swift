@@ -10,7 +10,7 @@ package enum TextColumns {
     /// The text in lines of at most `width` columns, and of two where that is less. They end between words; a word that
     /// is longer is cut.
     package static func wrapped(_ text: String, within width: Int) -> [String] {
-        // A character may have two.
+        // A character may have two: each line has at least one.
         let limit = max(2, width)
         guard count(of: text) > limit else { return [text] }
         var lines: [String] = []
@@ -35,14 +35,13 @@ package enum TextColumns {
         return lines + (line.map { [$0.text] } ?? [])
     }
 
-    /// As many characters as have room; at least one.
-    private static func beginning(of text: Substring, within limit: Int) -> Substring {
+    /// The characters at the beginning of a text that have room in so many columns.
+    package static func beginning(of text: Substring, within limit: Int) -> Substring {
         var used = 0
-        let rest = text.dropFirst().firstIndex { character in
+        return text.prefix { character in
             used += columns(of: character)
-            return used + columns(of: text[text.startIndex]) > limit
+            return used <= limit
         }
-        return text[..<(rest ?? text.endIndex)]
     }
 
     private static func columns(of character: Character) -> Int {

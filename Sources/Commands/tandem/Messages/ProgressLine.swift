@@ -22,12 +22,12 @@ struct ProgressLine {
         let numbers = "\(percent)  \(Self.size(done)) of \(Self.size(total))  \(rate)"
         let room = width - numbers.count
         guard room > 0 else { return String(percent.prefix(max(0, width))) }
-        let shown = Self.fitted(label, columns: min(24, room - 14))
-        let bar = min(Self.largestBar, room - shown.columns - 4)
+        let shown = TextColumns.beginning(of: label[...], within: min(24, room - 14))
+        let bar = min(Self.largestBar, room - TextColumns.count(of: shown) - 4)
         guard bar >= 6 else { return numbers }
-        let label = shown.text.isEmpty ? "" : shown.text + " "
+        let head = shown.isEmpty ? "" : "\(shown) "
         let filled = total > 0 ? Int(Double(bar) * Double(done) / Double(total)) : bar
-        return label + "[" + String(repeating: "#", count: min(bar, filled))
+        return head + "[" + String(repeating: "#", count: min(bar, filled))
             + String(repeating: ".", count: bar - min(bar, filled)) + "] " + numbers
     }
 
@@ -53,19 +53,6 @@ struct ProgressLine {
         guard unit > 0, value < 99.95 else { return "\(Int(value.rounded())) \(units[unit])" }
         let tenths = Int((value * 10).rounded())
         return "\(tenths / 10).\(tenths % 10) \(units[unit])"
-    }
-
-    /// The beginning of a text that has so many columns. A character outside ASCII counts as two.
-    private static func fitted(_ text: String, columns: Int) -> (text: String, columns: Int) {
-        var fitted = ""
-        var used = 0
-        for character in text {
-            let width = character.isASCII ? 1 : 2
-            guard used + width <= columns else { break }
-            fitted.append(character)
-            used += width
-        }
-        return (fitted, used)
     }
 }
 
