@@ -19,11 +19,13 @@ package struct JobTurns<Owner: Hashable, Job>: ~Copyable {
 
     /// Takes a job; returned if it may begin now, and else when its turn comes.
     package mutating func add(_ job: Job, of owner: Owner) -> Job? {
-        var own = turns[owner] ?? Turns()
-        let begins = own.atWork < limit
-        if begins { own.atWork += 1 } else { own.waiting.insert(job, at: 0) }
-        turns[owner] = own
-        return begins ? job : nil
+        // In place: with a copy each insertion would copy all jobs that wait.
+        guard turns[owner, default: Turns()].atWork < limit else {
+            turns[owner, default: Turns()].waiting.insert(job, at: 0)
+            return nil
+        }
+        turns[owner, default: Turns()].atWork += 1
+        return job
     }
 
     /// A job of an owner is done.
