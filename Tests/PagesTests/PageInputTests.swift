@@ -254,13 +254,15 @@ import Testing
             return EditableList(key, in: tree, schema, PageRequest(values: Dictionary(uniqueKeysWithValues: values)))
         }
         let open = try #require(list("l"))
-        #expect(open.removing(0) == ["y"] && open.removing(2) == nil && open.removing(-1) == nil)
-        #expect(open.moving(0, to: 1) == ["y", "x"] && open.moving(0, to: 2) == nil && open.moving(-1, to: 0) == nil)
+        #expect(open.items(after: .remove, of: 0) == ["y"] && open.items(after: .down, of: 0) == ["y", "x"])
+        #expect(open.items(after: .up, of: 1) == ["y", "x"])
+        let nowhere: [(EditableList.Move, Int)] = [(.remove, 2), (.remove, -1), (.up, 0), (.down, 1), (.down, -1)]
+        for (move, index) in nowhere { #expect(open.items(after: move, of: index) == nil, "\(move) \(index)") }
         var draft = try #require(open.draft(at: 1))
         #expect(draft.take(["value": "z"], in: tree).errors.isEmpty)
         #expect(open.done(draft) == ["x", "z"] && open.draft(at: 2) == nil && open.draft(at: nil) != nil)
         let fixed = try #require(list("fixed"))
-        #expect(fixed.removing(0) == nil && fixed.draft(at: 0) == nil && fixed.draft(at: nil) == nil)
+        #expect(fixed.items(after: .remove, of: 0) == nil && fixed.draft(at: 0) == nil && fixed.draft(at: nil) == nil)
         #expect(list("l", layer: "signed") == nil && list("none") == nil)
     }
 

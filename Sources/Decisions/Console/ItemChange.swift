@@ -8,27 +8,20 @@ import TandemPropertyList
 
 /// A button beside an item.
 struct ItemChange {
-    /// The name of the button.
-    enum Action: String, CaseIterable {
-        case remove = "item-remove"
-        case up = "item-up"
-        case down = "item-down"
-    }
-
     /// Why a change of an item is refused.
     static let gone = "The list was changed meanwhile, or its items cannot be changed so. It is shown as it is now."
 
-    let action: Action
     let key: String
+    private let move: EditableList.Move
     private let index: Int
     private let digest: String
 
     /// The change that a form asks for; nil if it asks for none. One of no item changes nothing.
     init?(_ fields: FormFields) {
-        guard let action = Action.allCases.first(where: { fields[$0.rawValue] != nil }) else { return nil }
-        let parts = (fields[action.rawValue] ?? "").split(separator: "/", omittingEmptySubsequences: false)
+        guard let move = EditableList.Move.allCases.first(where: { fields[$0.field] != nil }) else { return nil }
+        let parts = (fields[move.field] ?? "").split(separator: "/", omittingEmptySubsequences: false)
         let isWhole = parts.count == 3
-        self.action = action
+        self.move = move
         key = isWhole ? PercentText.decode(Array(parts[0].utf8)) ?? "" : ""
         index = isWhole ? Int(parts[1]) ?? -1 : -1
         digest = isWhole ? String(parts[2]) : ""
@@ -42,10 +35,17 @@ struct ItemChange {
     /// The list after the change; nil if the item is not as the page showed it, or may not be changed so.
     func done(in list: EditableList, cookie: String) -> [PropertyListValue]? {
         guard let index = ItemDigest.find(digest, near: index, in: list, cookie: cookie) else { return nil }
-        return switch action {
-        case .remove: list.removing(index)
-        case .up: list.moving(index, to: index - 1)
-        case .down: list.moving(index, to: index + 1)
+        return list.items(after: move, of: index)
+    }
+}
+
+extension EditableList.Move {
+    /// The name of its button in a form.
+    var field: String {
+        switch self {
+        case .remove: "item-remove"
+        case .up: "item-up"
+        case .down: "item-down"
         }
     }
 }

@@ -16,6 +16,11 @@ package struct EditableList: Sendable {
     private let group: Specifier
     private let tree: PageTree
 
+    /// A change of one item's place.
+    package enum Move: Sendable, CaseIterable {
+        case remove, up, down
+    }
+
     /// Why a draft without a mistake cannot end: there is no item to be stored.
     package static var noItem: String { "An item needs a value." }
 
@@ -53,16 +58,23 @@ package struct EditableList: Sendable {
     /// The items after Done of a draft; nil if it is not valid, or makes no item.
     package func done(_ draft: ListDraft) -> [PropertyListValue]? { draft.done(items) }
 
-    /// The items without one; nil if there is none, or none may be removed.
-    package func removing(_ index: Int) -> [PropertyListValue]? {
+    /// The items after a move of one; nil if there is none, it has no such place, or none may be removed.
+    package func items(after move: Move, of index: Int) -> [PropertyListValue]? {
+        switch move {
+        case .remove: removing(index)
+        case .up: moving(index, to: index - 1)
+        case .down: moving(index, to: index + 1)
+        }
+    }
+
+    private func removing(_ index: Int) -> [PropertyListValue]? {
         guard list.isDeletable, items.indices.contains(index) else { return nil }
         var items = items
         items.remove(at: index)
         return items
     }
 
-    /// The items with one at another index; nil if there is no such index.
-    package func moving(_ index: Int, to target: Int) -> [PropertyListValue]? {
+    private func moving(_ index: Int, to target: Int) -> [PropertyListValue]? {
         guard items.indices.contains(index), items.indices.contains(target) else { return nil }
         var items = items
         items.insert(items.remove(at: index), at: target)
