@@ -55,11 +55,7 @@ struct AppSettings {
     /// The settings with these values in place of those in force: what stands in the fields of a refused form.
     func replacing(_ refusals: [PageRefusal]) -> AppSettings {
         var settings = self
-        for refusal in refusals {
-            guard let value = refusal.replacement else { continue }
-            // As an edit is, which hides what the app itself has set.
-            settings.values[refusal.key] = PageValue(value: value, layer: "user")
-        }
+        settings.values.place(refusals)
         return settings
     }
 

@@ -66,6 +66,17 @@ package struct PageValue: Sendable, Equatable {
     }
 }
 
+extension [String: PageValue] {
+    /// Puts the values that the app offers in the places of those that it refused: what stands in the fields. Each is
+    /// as an edit, which hides what the app itself has set.
+    package mutating func place(_ refusals: [PageRefusal]) {
+        for refusal in refusals {
+            guard let value = refusal.replacement else { continue }
+            self[refusal.key] = PageValue(value: value, layer: "user")
+        }
+    }
+}
+
 /// The reader of a page, and the values in force.
 package struct PageRequest: Sendable {
     /// Preferred first.

@@ -188,10 +188,7 @@ struct PageEditor {
             corrections = view(corrected.draft).rows.filter { row in corrected.fields.contains { $0.key == row.key } }
         case .page(let name):
             var request = request
-            for refusal in refusals {
-                guard let value = refusal.replacement else { continue }
-                request.values[refusal.key] = PageValue(value: value, layer: "user")
-            }
+            request.values.place(refusals)
             let rows = PageView.make(tree, document.schema, page: name, request)?.rows ?? []
             corrections = rows.filter { row in
                 refusals.contains { $0.key == row.key && $0.replacement != nil }
