@@ -123,8 +123,7 @@ import Testing
         let declaration = SettingDeclaration("k", .string, access: .user, initial: .string(""))
         let schema = SettingsSchema([declaration])
         let view = try #require(PageView.make(PageTree(declarations: [declaration]), schema, PageRequest()))
-        let primary = SettingAuthor.primary(UniqueIdentifier(bytes: [UInt8](repeating: 1, count: 16))!)
-        #expect(PageInput(["k": "x"], of: view, schema, by: primary).errors.count == 1)
+        #expect(PageInput(["k": "x"], of: view, schema, by: .counterpart).errors.count == 1)
         #expect(PageInput(["k": "x"], of: view, schema).errors.isEmpty)
     }
 

@@ -66,8 +66,8 @@ struct AppSettings {
             app: instance.app, title: title.isEmpty ? nil : title, device: device, secondary: instance.secondary)
     }
 
-    /// The person at the console, as the app's device sees them.
-    var author: SettingAuthor { instance.secondary.map { .primary($0) } ?? .user }
+    /// The access that a property must at least have for the person at the console.
+    var access: SettingAccess { instance.secondary == nil ? .user : .counterpart }
 
     /// A page that a reader gets to; nil for any other, whose rows belong to items of lists.
     /// - Parameter errors: why input was refused, by key.
@@ -106,7 +106,7 @@ struct AppSettings {
     }
 
     private func request(_ languages: [String], _ errors: [String: String]) -> PageRequest {
-        var request = PageRequest(languages: languages, editor: author.access, values: values, errors: errors)
+        var request = PageRequest(languages: languages, editor: access, values: values, errors: errors)
         request.take(running, schema)
         return request
     }

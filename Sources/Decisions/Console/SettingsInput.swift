@@ -38,7 +38,7 @@ struct SettingsInput {
 
     /// The values, judged as a whole.
     func values(on view: PageView, of settings: AppSettings) -> PageInput {
-        PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.author)
+        PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.access)
     }
 
     /// The texts. A typed number counts before its slider, unless it is the one that the page showed (CON-24).

@@ -2,6 +2,7 @@
 // paired primary. Dates are in UTC, as in their stored form.
 
 import TandemBase
+import TandemPattern
 package import TandemPropertyList
 package import TandemSettings
 
@@ -36,10 +37,10 @@ package struct PageInput: Sendable, Equatable {
     ///     its text is another one.
     ///   - view: the page as it is; fields of other keys, and edits of rows that its reader cannot edit, are refused.
     ///   - schema: the app's, which judges.
-    ///   - author: the person who types.
+    ///   - access: the access that a property must at least have for the person who types.
     package init(
         _ fields: [String: String], shown: [String: String] = [:], of view: PageView, _ schema: SettingsSchema,
-        by author: SettingAuthor = .user
+        by access: SettingAccess = .user
     ) {
         let rows = Dictionary(view.rows.compactMap { row in row.key.map { ($0, row) } }) { first, second in
             first.isEditable ? first : second
@@ -59,12 +60,12 @@ package struct PageInput: Sendable, Equatable {
                 read(text, field)
             }
         }
-        var edits = SettingEdits()
         // The app makes values of these, which are judged then.
         let picked = schema.pickedDates(in: values)
         let judged = values.compactMapValues { key, value in picked[key] == nil ? value : nil }
+        var steps = PatternSteps.ofSet
         do throws(SettingsPayloadError) {
-            _ = try edits.set(judged, empty: empty, by: author, in: schema)
+            _ = try schema.judge(judged, empty: empty, by: access, within: &steps)
         } catch {
             for error in error.errors {
                 // The page may hide what its property does not.

@@ -3,7 +3,7 @@
 // because its schema may be newer.
 
 package import TandemBase
-import TandemPattern
+package import TandemPattern
 package import TandemPropertyList
 
 /// The person who makes an edit.
@@ -94,22 +94,12 @@ package struct SettingEdits: Sendable, Equatable {
         _ changes: PropertyListDictionary, empty: [String] = [], choices: PropertyListDictionary = [:],
         by author: SettingAuthor, isLoose: Bool = false, in schema: SettingsSchema
     ) throws(SettingsPayloadError) -> [String] {
-        var (next, converted, errors, steps) = (self, [String](), [SettingError](), PatternSteps.ofSet)
+        var (next, steps) = (self, PatternSteps.ofSet)
         try next.choices.replace(choices, in: schema, within: &steps)
-        let all = changes.map { ($0.key, Optional($0.value)) } + empty.map { ($0, nil) }
-        judging: for (key, value) in all {
-            switch schema.edit(key, value, by: author.access, isLoose: isLoose, within: &steps) {
-            case .success(let edit):
-                next.put(schema.declarations[edit.index].stored(edit.value), key, by: author)
-                if edit.isConverted { converted.append(key) }
-            case .failure(let error):
-                errors.append(error)
-                if error.isCostly { break judging }
-            }
-        }
-        guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
+        let judged = try schema.judge(changes, empty: empty, by: author.access, isLoose: isLoose, within: &steps)
+        for edit in judged { next.put(edit.value, edit.key, by: author) }
         self = next
-        return converted
+        return judged.filter(\.isConverted).map(\.key)
     }
 
     /// Whether a person's edits have their room (SCH-20), or weigh no more than before. It does not depend on what
@@ -189,6 +179,15 @@ package struct SettingEdits: Sendable, Equatable {
     }
 }
 
+/// A change that a schema takes.
+package struct JudgedEdit: Sendable {
+    let key: String
+    /// The stored form; nil for an edit to nothing.
+    let value: PropertyListValue?
+    /// Whether another spelling was converted.
+    let isConverted: Bool
+}
+
 /// The edits that a schema takes.
 package struct TakenEdits: Sendable {
     /// One value or nil for each declaration, in its order.
@@ -218,6 +217,31 @@ extension SettingsSchema {
             }
         }
         return taken
+    }
+
+    /// Judges changes as a whole: all of them are taken, or each mistake is listed.
+    /// - Parameters:
+    ///   - empty: keys that are set to nothing.
+    ///   - isLoose: whether other spellings of a value are converted.
+    ///   - steps: what judging the set may still cost.
+    package func judge(
+        _ changes: PropertyListDictionary, empty: [String] = [], by editor: SettingAccess, isLoose: Bool = false,
+        within steps: inout PatternSteps
+    ) throws(SettingsPayloadError) -> [JudgedEdit] {
+        var (judged, errors) = ([JudgedEdit](), [SettingError]())
+        let all = changes.map { ($0.key, Optional($0.value)) } + empty.map { ($0, nil) }
+        judging: for (key, value) in all {
+            switch edit(key, value, by: editor, isLoose: isLoose, within: &steps) {
+            case .success(let edit):
+                let stored = declarations[edit.index].stored(edit.value)
+                judged.append(JudgedEdit(key: key, value: stored, isConverted: edit.isConverted))
+            case .failure(let error):
+                errors.append(error)
+                if error.isCostly { break judging }
+            }
+        }
+        guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
+        return judged
     }
 
     func edit(

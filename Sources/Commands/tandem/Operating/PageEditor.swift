@@ -273,8 +273,7 @@ struct PageEditor {
             return .show
         case .page(let name):
             guard let view = PageView.make(tree, document.schema, page: name, request) else { return noRow }
-            let author: SettingAuthor = request.editor == .user ? .user : .primary(.zero)
-            let input = PageInput(fields, shown: shown, of: view, document.schema, by: author)
+            let input = PageInput(fields, shown: shown, of: view, document.schema, by: request.editor)
             if let error = input.errors[key] { return .refuse(error) }
             let isSame = input.values.isEmpty && input.empty.isEmpty
             return isSame ? .say(["It has that value already."]) : .set(input.values, empty: input.empty)
