@@ -105,23 +105,12 @@ package struct Console: ~Copyable {
         switch route {
         case .front, .enter:
             return .ask(FrontPage.questions) { replies in
-                .answer(
-                    WebAnswer(
-                        200,
-                        ConsoleFrame.page(
-                            "Device", cookie: cookie,
-                            [
-                                .tag(
-                                    "div", .init("id", "live"),
-                                    .events(of: nil, mark: LiveState.deviceMark(replies[0])),
-                                    of: FrontPage.content(replies))
-                            ])))
+                .answer(Self.page(200, "Device", cookie, FrontPage.content(replies)))
             }
         case .apps:
             return .ask(AppsPage.questions) { replies in
                 do throws(ControlError) {
-                    let content = try AppsPage.content(replies)
-                    return .answer(WebAnswer(200, ConsoleFrame.page("Apps", cookie: cookie, content)))
+                    return .answer(Self.page(200, "Apps", cookie, try AppsPage.content(replies)))
                 } catch { return .answer(Self.failure(error, cookie)) }
             }
         case .pair: return pairing(cookie).show()

@@ -120,9 +120,14 @@ package enum FrontPage {
         [.init(.status), .init(.health), .init(.deadLetters), .init(.trace, ["after": 0])]
     }
 
-    /// The content, from the answers to the requests; one that failed leaves its part out, and says so. Several that
-    /// failed for one reason say it once.
+    /// The content, from the answers to the requests, which is replaced when the device changes.
     package static func content(_ replies: [ConsoleReply]) -> [Markup] {
+        let mark = LiveState.deviceMark(replies[0])
+        return [.tag("div", .init("id", "live"), .events(of: nil, mark: mark), of: parts(replies))]
+    }
+
+    /// An answer that failed leaves its part out, and says so. Several that failed for one reason say it once.
+    private static func parts(_ replies: [ConsoleReply]) -> [Markup] {
         let bodies = replies.map { Fact((try? $0.get()) ?? [:]) }
         let report = StatusReport(bodies[0])
         var failures: [String] = []

@@ -50,10 +50,9 @@ struct PairingPage {
         switch status {
         case .success(let facts):
             let all = content + parts(Fact(facts), isMade: made != nil)
-            return .answer(WebAnswer(code, ConsoleFrame.page("Pair", cookie: cookie, all)))
+            return .answer(Console.page(code, "Pair", cookie, all))
         // A link that was made is shown whatever else fails: it is shown once.
-        case .failure where made != nil:
-            return .answer(WebAnswer(code, ConsoleFrame.page("Pair", cookie: cookie, content)))
+        case .failure where made != nil: return .answer(Console.page(code, "Pair", cookie, content))
         case .failure(let error): return .answer(Console.failure(error, cookie))
         }
     }
