@@ -120,7 +120,7 @@ package enum FrontPage {
         [.init(.status), .init(.health), .init(.deadLetters), .init(.trace, ["after": 0])]
     }
 
-    /// The content, from the answers to the requests, which is replaced when the device changes.
+    /// The content, from the answers to the requests. A browser replaces it when the device changes.
     package static func content(_ replies: [ConsoleReply]) -> [Markup] {
         let mark = LiveState.deviceMark(replies[0])
         return [.tag("div", .init("id", "live"), .events(of: nil, mark: mark), of: parts(replies))]

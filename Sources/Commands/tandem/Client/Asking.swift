@@ -10,6 +10,16 @@ import TandemWire
 extension ControlClient {
     /// A client of the daemon whose local socket is at `path`.
     convenience init(path: String) throws { try self.init(path: path, software: "tandem \(Version.text)") }
+
+    /// Asks the daemon at a path, for a command with several requests to one daemon, or with several daemons. It warns
+    /// of the rows for which the answer had no room.
+    static func answer(
+        at path: String, _ command: ControlName, _ body: PropertyListDictionary, time: Duration = .zero
+    ) throws -> PropertyListDictionary {
+        let answer = try ControlClient(path: path).ask(command, body, time: time)
+        Fact(answer).leftOut.forEach { Console().warn($0) }
+        return answer
+    }
 }
 
 extension Arguments {
@@ -17,21 +27,12 @@ extension Arguments {
     func ask(
         _ command: ControlName, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
     ) throws -> PropertyListDictionary {
-        try ask(command, body, at: try daemonPath(of: role), time: time)
+        try ControlClient.answer(at: try daemonPath(of: role), command, body, time: time)
     }
 
     /// The local socket of the daemon that `--device` names, or of the one that is right for the command.
     func daemonPath(of role: DeviceRole? = nil) throws(CommandFailure) -> String {
         try DaemonChoice(device: value("device"), role: role).path()
-    }
-
-    /// Asks the daemon at a path, for a command with several requests to one daemon.
-    func ask(
-        _ command: ControlName, _ body: PropertyListDictionary, at path: String, time: Duration = .zero
-    ) throws -> PropertyListDictionary {
-        let answer = try ControlClient(path: path).ask(command, body, time: time)
-        Fact(answer).leftOut.forEach { Console().warn($0) }
-        return answer
     }
 
     /// With `--json` a refusal is printed as one line, too (CTL-67).

@@ -20,14 +20,15 @@ extension Arguments {
     ) throws -> Fact {
         // One path for both: a daemon that begins to serve between them knows nothing of the question.
         let path = try daemonPath(of: role)
-        let first = Fact(try ask(command, body, at: path))
+        let first = Fact(try ControlClient.answer(at: path, command, body))
         guard first.body["done"] == .boolean(false) else {
             console.warn("the daemon is of an earlier version and has made the change without asking")
             return first
         }
         for line in consequences(first) { console.warn(line) }
         try agree(console)
-        return Fact(try ask(command, first.confirmation(of: body, confirming: shown), at: path))
+        return Fact(
+            try ControlClient.answer(at: path, command, first.confirmation(of: body, confirming: shown)))
     }
 
     private func agree(_ console: Console) throws(CommandFailure) {

@@ -82,7 +82,7 @@ extension Subcommand {
         if !nothing.isEmpty { body["nothing"] = .array(nothing.map { .string($0) }) }
         let path = try arguments.settingsPath()
         do {
-            warn(of: try arguments.ask(.settingsSet, try arguments.settings(body), at: path), console)
+            warn(of: try ControlClient.answer(at: path, .settingsSet, try arguments.settings(body)), console)
         } catch let error as ControlError {
             arguments.printForPrograms(error, on: console)
             throw input.explained(CommandFailure(error))
@@ -135,7 +135,7 @@ extension Subcommand {
             let lost = "This removes every edit of \(app) that can be made here, also of settings that no page shows."
             guard arguments.agrees(to: lost, console) else { throw CommandFailure.refused("nothing was changed") }
         }
-        let answer = try arguments.ask(.settingsReset, try arguments.settings(body), at: path)
+        let answer = try ControlClient.answer(at: path, .settingsReset, try arguments.settings(body))
         let keys = (answer["keys"]?.arrayValue ?? []).compactMap(\.stringValue)
         try printRows(of: keys, arguments, at: path, console)
     }
@@ -204,8 +204,8 @@ extension Subcommand {
     ) { arguments, console in
         let values = try ValuesInput.file(arguments.operands[0])
         let path = try arguments.settingsPath()
-        let answer = try arguments.ask(
-            .settingsSet, try arguments.settings(["values": .dictionary(values), "import": true]), at: path)
+        let answer = try ControlClient.answer(
+            at: path, .settingsSet, try arguments.settings(["values": .dictionary(values), "import": true]))
         for key in (answer["converted"]?.arrayValue ?? []).compactMap(\.stringValue) {
             console.warn("converted \(Printable.text(key))")
         }
@@ -319,8 +319,8 @@ private struct SettingsAnswer {
             body["after"] = known.ordinal
             body["wait"] = 10_000
         }
-        let answer = try arguments.ask(
-            .settingsGet, try arguments.settings(body), at: path, time: known == nil ? .zero : .seconds(10))
+        let answer = try ControlClient.answer(
+            at: path, .settingsGet, try arguments.settings(body), time: known == nil ? .zero : .seconds(10))
         rows = Fact.list(answer["settings"])
         ordinal = answer["ordinal"]
         guard known == nil || ordinal != nil else { throw CommandFailure.refused("the device cannot wait for changes") }

@@ -94,7 +94,7 @@ extension Arguments {
         taken: (PropertyListDictionary) -> Void = { _ in }
     ) throws -> PageEditor.Step {
         do {
-            taken(try ask(command, try settings(body), at: path))
+            taken(try ControlClient.answer(at: path, command, try settings(body)))
             return .show
         } catch ControlError.refused(_, let text) {
             return .refuse(text)
@@ -104,7 +104,7 @@ extension Arguments {
     /// Presses a button; what the app says is for the person.
     fileprivate func press(_ key: String, at path: String) throws -> PageEditor.Step {
         do {
-            let answer = try ask(.settingsPress, try settings(["key": .string(key)]), at: path)
+            let answer = try ControlClient.answer(at: path, .settingsPress, try settings(["key": .string(key)]))
             return .say([answer["text"]?.stringValue ?? "Done."])
         } catch ControlError.refused(_, let text) { return .refuse(text) }
     }

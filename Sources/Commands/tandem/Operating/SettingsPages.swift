@@ -59,7 +59,7 @@ extension [Option] {
 extension Arguments {
     /// The schema of the app that the arguments name.
     func schema(at path: String) throws -> SchemaDocument {
-        let bytes = try ask(.settingsSchema, try settings([:]), at: path)["schema"]?.dataValue ?? []
+        let bytes = try ControlClient.answer(at: path, .settingsSchema, try settings([:]))["schema"]?.dataValue ?? []
         do { return try SchemaDocument(reading: bytes) } catch {
             throw CommandFailure.refused("the app's schema: \(error)")
         }
@@ -67,14 +67,14 @@ extension Arguments {
 
     /// Its values in force, as the daemon knows them.
     func pageValues(at path: String) throws -> [String: PageValue] {
-        let rows = try ask(.settingsGet, try settings([:]), at: path)["settings"]?.arrayValue ?? []
+        let rows = try ControlClient.answer(at: path, .settingsGet, try settings([:]))["settings"]?.arrayValue ?? []
         return PageValue.all(in: rows.compactMap(\.dictionaryValue))
     }
 
     /// The running app behind its pages, as far as the daemon can ask it.
     func runningState(at path: String) throws -> RunningState {
         do {
-            return RunningState(try ask(.settingsPage, try settings([:]), at: path))
+            return RunningState(try ControlClient.answer(at: path, .settingsPage, try settings([:])))
         } catch ControlError.refused(let name, _) { return RunningState(refusedAs: name) }
     }
 

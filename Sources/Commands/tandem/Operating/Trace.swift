@@ -71,8 +71,7 @@ struct TraceAnswer {
     let last: PropertyListValue?
 
     init(path: String, _ body: PropertyListDictionary, time: Duration = .zero) throws {
-        let answer = try ControlClient(path: path).ask(.trace, body, time: time)
-        Fact(answer).leftOut.forEach { Console().warn($0) }
+        let answer = try ControlClient.answer(at: path, .trace, body, time: time)
         last = answer["last"]
         events = Fact.list(answer["events"]).map { event in
             var body = event.body
