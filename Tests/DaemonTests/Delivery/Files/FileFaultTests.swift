@@ -160,6 +160,35 @@ import Testing
         #expect(!manifest.isEmpty)
     }
 
+    @Test("LIM-43: a file that ends while those of an earlier run are counted is not charged")
+    func endsWhileCounted() throws {
+        let limits = FileLimits { $0.spooled = 150 }
+        let endings: [(FileDelivery, FileKey) -> Void] = [
+            { $0.released($1.id, in: $1.queue, .outbound) },
+            { $0.removePairing($1.queue.pairing, apps: [$1.queue.app]) },
+        ]
+        for end in endings {
+            let devices = try FileDevices(senderLimits: limits)
+            _ = try #require(devices.handOver([UInt8](repeating: 1, count: 200))).get()
+            let again = FileDelivery(
+                in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits,
+                inbox: { _ in nil })
+            defer { again.close() }
+            again.restore(
+                sent: [devices.key(1)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+            end(again, devices.key(1))
+            for _ in 0..<4 {
+                again.waitForDisk()
+                devices.scheduler.run()
+            }
+            var answer: Result<[UInt8], FileRefusal>?
+            again.uploads.take(devices.key(3), body: ["name": "x", "size": 1], from: devices.sender.source) {
+                answer = $0
+            }
+            #expect(answer == nil, "it waits for its bytes")
+        }
+    }
+
     @Test("LIM-43: what came through a pairing and is not handled has a limit in bytes")
     func receivedBudget() throws {
         let devices = try FileDevices(receiverLimits: FileLimits { $0.received = 150 })

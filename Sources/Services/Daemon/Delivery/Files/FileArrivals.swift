@@ -326,8 +326,9 @@ final class FileArrivals {
     func restore(_ pairings: Set<UniqueIdentifier>) {
         let partials = environment.partials
         environment.clear("removing orphans") { () throws(FileError) in try partials.removal(butOf: pairings) }
-        environment.count({ () throws(FileError) in try partials.sizes(of: pairings) }) { [weak self] file, size in
-            self?.received.set(file, of: file.queue.pairing, size: size)
+        received.beginRestoring()
+        environment.count({ () throws(FileError) in try partials.sizes(of: pairings) }) { [weak self] found in
+            self?.received.restore(found.map { ($0.file, $0.file.queue.pairing, $0.size) })
         }
     }
 

@@ -228,15 +228,17 @@ final class FileEnvironment {
         worker.remove(job) { [log] error in if let error { log(.files(what, error)) } }
     }
 
-    /// Counts the files of a spool, as far as they can be read.
+    /// Counts the files of a spool; without any if they cannot be read.
     func count(
         _ job: @escaping @Sendable () throws(FileError) -> [SpoolKey: Int64],
-        _ add: @escaping (FileKey, Int64) -> Void
+        then done: @escaping ([(file: FileKey, size: Int64)]) -> Void
     ) {
         worker.attempt(job) { [log] result in
             switch result {
-            case .success(let sizes): for (spoolKey, size) in sizes { add(FileKey(spoolKey), size) }
-            case .failure(let error): log(.files("looking at files", error))
+            case .success(let sizes): done(sizes.map { (FileKey($0.key), $0.value) })
+            case .failure(let error):
+                log(.files("looking at files", error))
+                done([])
             }
         }
     }

@@ -70,6 +70,18 @@ enum SpoolOwner: Hashable {
 struct FileBudget<Owner: Hashable> {
     private var files: [FileKey: (owner: Owner, size: Int64)] = [:]
     private var sums: [Owner: Int64] = [:]
+    /// Changes made while the files of an earlier run are being counted, which are newer than that count; nil if no
+    /// count is under way.
+    private var changes: Changes?
+
+    private struct Changes {
+        /// Files that were counted or removed.
+        var files: Set<FileKey> = []
+        /// Removals of many files.
+        var removals: [(FileKey) -> Bool] = []
+
+        func contains(_ file: FileKey) -> Bool { files.contains(file) || removals.contains { $0(file) } }
+    }
 
     /// The counted size of a file.
     subscript(file: FileKey) -> Int64? { files[file]?.size }
@@ -82,12 +94,24 @@ struct FileBudget<Owner: Hashable> {
     }
 
     mutating func remove(_ file: FileKey) {
+        changes?.files.insert(file)
         guard let (owner, size) = files.removeValue(forKey: file), let sum = sums[owner] else { return }
         sums[owner] = sum > size ? sum - size : nil
     }
 
-    mutating func removeAll(where isGone: (FileKey) -> Bool) {
+    mutating func removeAll(where isGone: @escaping (FileKey) -> Bool) {
+        changes?.removals.append(isGone)
         for file in files.keys.filter(isGone) { remove(file) }
+    }
+
+    /// The files of an earlier run are going to be counted: their disk answers later, with ``restore(_:)``.
+    mutating func beginRestoring() { changes = Changes() }
+
+    /// Counts the files of an earlier run, except those that changed since ``beginRestoring()``.
+    mutating func restore(_ found: [(file: FileKey, owner: Owner, size: Int64)]) {
+        let changes = changes ?? Changes()
+        self.changes = nil
+        for (file, owner, size) in found where !changes.contains(file) { set(file, of: owner, size: size) }
     }
 
     /// Why a file does not fit beside its owner's others; nil if it does.

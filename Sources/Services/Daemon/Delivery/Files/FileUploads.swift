@@ -231,9 +231,10 @@ package final class FileUploads {
     func restore(_ sent: [FileKey]) {
         let spool = environment.spool
         let kept = Set(sent.map(\.spoolKey))
-        environment.count({ () throws(FileError) in try spool.removeAll(but: kept) }) { [weak self] file, size in
+        spooled.beginRestoring()
+        environment.count({ () throws(FileError) in try spool.removeAll(but: kept) }) { [weak self] found in
             guard let self else { return }
-            spooled.set(file, of: owner(of: file), size: size)
+            spooled.restore(found.map { ($0.file, owner(of: $0.file), $0.size) })
         }
     }
 
