@@ -125,6 +125,16 @@ import Testing
         #expect(body["directory"]?.stringValue == "apps/app.a")
     }
 
+    @Test func `SES-5: an app whose registered fits no frame is refused, and holds no place`() throws {
+        device.directory = String(repeating: "d", count: Limits.frame)
+        let client = try register()
+        #expect(client.refusal == "too-large" && client.isClosed)
+        #expect(device.connected.isEmpty && device.disconnected.isEmpty)
+        device.directory = nil
+        #expect(try register().received(.registered).count == 1)
+        #expect(device.connected.count == 1)
+    }
+
     @Test func `SES-5: a connection registers once`() throws {
         let client = try device.app()
         try client.register(try ApplicationIdentifier("app.b"))

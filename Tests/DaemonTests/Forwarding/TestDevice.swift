@@ -18,6 +18,8 @@ final class TestDevice {
     var storesAtOnce = true
     /// Whether a registration waits for what the device prepares, until the test calls ``finishPreparing()``.
     var prepares = false
+    /// The directory that apps get in `registered`; nil for one that is named after the app.
+    var directory: String?
     private(set) var stored: [ApplicationIdentifier] = []
     private(set) var connected: [ConnectedApplication] = []
     private(set) var disconnected: [ConnectedApplication] = []
@@ -29,7 +31,8 @@ final class TestDevice {
         relay = Relay(scheduler: scheduler, devices: PerRole(options.device))
         endpoint = LocalEndpoint(options: options, relay: relay)
         var outlets = LocalEndpoint.Outlets(
-            store: { [unowned self] app, _ in await store(app) }, directory: { "apps/\($0)" },
+            store: { [unowned self] app, _ in await store(app) },
+            directory: { [unowned self] in directory ?? "apps/\($0)" },
             connected: { [unowned self] in connected.append($0) },
             disconnected: { [unowned self] application, _ in disconnected.append(application) })
         outlets.needsPreparation = { [unowned self] _ in prepares }

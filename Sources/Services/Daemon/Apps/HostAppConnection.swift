@@ -290,9 +290,11 @@ final class HostAppConnection {
         let port = endpoint.relay.attach(
             self, app: app, of: credentials.user, on: endpoint.side, receives: registration.receives,
             capabilities: capabilities)
-        phase = registration.receives ? .receiving(application) : .registered
         self.port = port
         answer(application)
+        // An answer that fits no frame has ended the connection, which then was never registered.
+        guard self.port != nil else { return endpoint.release(app, from: self) }
+        phase = registration.receives ? .receiving(application) : .registered
         endpoint.entered(application)
         let channels = Channel.forApps.intersection(capabilities.compactMap(\.channel))
         endpoint.items?.entered(self, app, receives: registration.receives, channels)
