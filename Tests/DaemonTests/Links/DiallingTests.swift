@@ -113,6 +113,19 @@ import Testing
         #expect(dialer.status == .idle)
     }
 
+    @Test func `PAR-19: an attempt that is stopped, as for another address, is no failure of the pairing`() throws {
+        let (primary, secondary) = try network.pairedDevices()
+        primary.holdsCommits = true
+        let dialer = try network.dial(from: secondary)
+        #expect(dialer.status == .connecting)
+        dialer.stop()
+        network.scheduler.run()
+        #expect(secondary.failures.isEmpty && dialer.lastFailure == nil && dialer.status == .idle)
+        primary.releaseCommits()
+        network.scheduler.run()
+        #expect(secondary.ready.isEmpty && primary.closed.count == primary.ready.count)
+    }
+
     @Test func aDialerWhosePairingIsGoneStops() throws {
         let (_, secondary) = try network.pairedDevices()
         network.isDown = true

@@ -283,6 +283,8 @@ extension DialledConnection: FrameChannelDelegate {
 
     func channel(_ frames: FrameChannel, didCloseWith reason: CloseReason) {
         isJudging = false
+        // A cancelled attempt has no result.
+        guard completion != nil else { return }
         let reason = channel.reason(for: reason)
         let failure = LinkFailure(
             pairing: record.pairing, pin: channel.tls.peerPin, isStranger: false, reason: reason)
