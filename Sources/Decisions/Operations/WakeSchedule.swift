@@ -47,12 +47,12 @@ package struct WakeSchedule: ~Copyable, Sendable {
         for app in Set(apps.keys).subtracting(listed) { apps[app]?.hasWork = false }
     }
 
-    /// Durable items wait for the app, or no longer do.
+    /// Durable items wait for these apps, and for no others.
     /// - Returns: the apps to start now, as for every event.
-    package mutating func work(for app: ApplicationIdentifier, waits: Bool, at now: MonotonicTime)
-        -> [ApplicationIdentifier]
-    {
-        apps[app]?.hasWork = waits
+    package mutating func work(
+        for waiting: Set<ApplicationIdentifier>, at now: MonotonicTime
+    ) -> [ApplicationIdentifier] {
+        for app in apps.keys { apps[app]?.hasWork = waiting.contains(app) }
         return due(at: now)
     }
 

@@ -60,10 +60,7 @@ final class AppStarter {
 
     private func look() {
         guard !commands.isEmpty else { return }
-        let waits = waiting()
-        for app in commands.applications {
-            start(schedule.work(for: app, waits: waits.contains(app), at: loop.now))
-        }
+        start(schedule.work(for: waiting().filter { commands[$0] != nil }, at: loop.now))
     }
 
     func connected(_ app: ApplicationIdentifier) {
