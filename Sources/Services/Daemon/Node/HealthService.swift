@@ -136,12 +136,10 @@ final class HealthService {
         return "the last change could not be stored: \(failure)"
     }
 
-    /// Names that one text lists.
-    private static let listedNames = 8
-
-    private static func listed(_ names: [String]) -> String {
-        let more = names.count > listedNames ? " and \(names.count - listedNames) more" : ""
-        return names.prefix(listedNames).joined(separator: ", ") + more
+    /// The first names and the number of the others: a text has bounds, however many apps or items it is about.
+    private static func listed(_ names: [String], atMost limit: Int = 8) -> String {
+        let more = names.count > limit ? " and \(names.count - limit) more" : ""
+        return names.prefix(limit).joined(separator: ", ") + more
     }
 
     private func sharedKeyText(_ record: PairingRecord?, _ name: String) -> String {
@@ -154,18 +152,16 @@ final class HealthService {
     /// Names the oldest items; each is the first of its queue.
     private func inHandlerText(_ pairing: UniqueIdentifier?, _ name: String) -> String {
         let items = delivery.arrivals.inHandler.filter { $0.key.pairing == pairing }
-        let named = items.prefix(3).map { "\($0.key.app) (\($0.key.channel.rawValue) \($0.id))" }
-        let rest = items.count > named.count ? " and \(items.count - named.count) more" : ""
+        let named = Self.listed(items.map { "\($0.key.app) (\($0.key.channel.rawValue) \($0.id))" }, atMost: 3)
         let time = Fact.span(milliseconds: DeliveryLimits().handling.saturatingMilliseconds)
         return "apps have had an item from \(name) for over \(time) and have not answered: "
-            + "\(named.joined(separator: ", "))\(rest); the items behind it wait; look into the app, or restart it: then "
-            + "the item comes again"
+            + "\(named); the items behind it wait; look into the app, or restart it: then the item comes again"
     }
 
     /// - Parameter pairing: of the secondary whose apps they are; nil for those of this device.
     private func notLoadedText(_ pairing: UniqueIdentifier?) -> String {
         guard let pairing else {
-            let apps = configuration.notLoaded.map { "\($0.app) [\($0.fault)]" }.joined(separator: ", ")
+            let apps = Self.listed(configuration.notLoaded.map { "\($0.app) [\($0.fault)]" })
             return "apps do not load the configuration that is applied: \(apps); 'tandem status' says why"
         }
         guard let (device, apps) = configuration.unloaded(at: pairing), let first = apps.first else {
@@ -221,7 +217,7 @@ final class HealthService {
         case .inHandler: return inHandlerText(problem.pairing, name)
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"
         case .clock where problem.pairing == nil:
-            let apps = configuration.waitingForClock.map { "\($0.app) until \($0.floor)" }.joined(separator: ", ")
+            let apps = Self.listed(configuration.waitingForClock.map { "\($0.app) until \($0.floor)" })
             return
                 "this device's clock shows \(scheduler.wallNow), and configuration waits: \(apps); set the clock, or, "
                 + "if it is right, remove the app's key ('tandem trust remove')"
