@@ -72,18 +72,37 @@ import Testing
         #expect(waiting() == [id] && app.received(.failure).count == 1)
     }
 
-    @Test("DEL-21, DEL-31: a context that a new epoch loses is set again, on a full disk as soon as there is room")
-    func contextOfANewEpoch() throws {
+    /// A context that was sent, and that the peer has.
+    private func sentContext() -> QueueKey {
         let key = QueueKey(pairing: device.queue.pairing, app: device.queue.app, channel: .context)
         device.delivery.submissions.submit(OutboundItem(id: .random(), payload: [1]), to: key) { _ in }
         device.run()
         let stored = Envelope(.stored, app: key.app, pairing: key.pairing, channel: key.channel, sequence: 1)
         #expect(device.delivery.receive(stored))
         device.simulation.scheduler.advance(by: .seconds(1))
+        return key
+    }
+
+    @Test("DEL-21, DEL-31: a context that a new epoch loses is set again, on a full disk as soon as there is room")
+    func contextOfANewEpoch() throws {
+        let key = sentContext()
         (device.store.isFull, device.store.hasReserve) = (true, true)
         device.delivery.setPairing(key.pairing, epoch: 2)
         device.simulation.scheduler.advance(by: .seconds(3))
         device.store.isFull = false
+        device.simulation.scheduler.advance(by: .seconds(11))
+        #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
+    }
+
+    @Test("DEL-21, DEL-32: a context that cannot be read in a new epoch is logged, and set again once it can be")
+    func unreadableContext() throws {
+        let key = sentContext()
+        device.store.damage(DeliveryTable.sentContext.space)
+        device.delivery.setPairing(key.pairing, epoch: 2)
+        device.simulation.scheduler.advance(by: .seconds(3))
+        #expect(device.delivery.submissions.outstanding(in: key).isEmpty)
+        #expect(device.log.all.contains { $0.level == .error && "\($0)".contains("cannot be read") })
+        device.store.damage(nil)
         device.simulation.scheduler.advance(by: .seconds(11))
         #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
     }

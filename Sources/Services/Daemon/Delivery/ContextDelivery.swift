@@ -13,7 +13,7 @@ package final class ContextDelivery {
     private let queues: OutboundQueues
     private let arrivals: Arrivals
     private let environment: DeliveryEnvironment
-    /// The queues whose contexts wait for room on the disk.
+    /// The queues whose contexts wait for the disk: for room on it, or until it can be read.
     private var lost: Set<QueueKey> = []
     private let retry: StoreRetry
 
@@ -56,23 +56,36 @@ package final class ContextDelivery {
     /// Submits the last context to its queue again: the peer may have lost it with its epoch. Not while the disk is
     /// full: each attempt that fails lets the queue be read back.
     private func setAgain(_ key: QueueKey) {
-        guard queues[key]?.fullDisk == nil else {
-            lost.insert(key)
-            return retry.request { [weak self] in self?.setLostAgain() }
-        }
-        environment.store.context(at: DeliveryRowKey(.sentContext, key)) { [weak self] context in
-            guard let self, let context, let queue = queues[key] else { return }
-            let reading = environment.reading
-            let set: OutboundQueues.Queue.Event = { queue in
-                // A full queue of contexts contains newer ones.
-                do throws(QueueFull) {
-                    return try queue.setContextAgain(.random(), body: context.body, at: reading)
-                } catch {
-                    return OutboundTransition()
-                }
+        guard queues[key]?.fullDisk == nil else { return setAgainLater(key) }
+        environment.store.context(at: DeliveryRowKey(.sentContext, key)) { [weak self] result in
+            guard let self else { return }
+            switch result {
+            case .failure(let error):
+                environment.bodyIsUnreadable(error)
+                setAgainLater(key)
+            case .success(let context):
+                if let context { setAgain(context.body, in: key) }
             }
-            queue.perform(set, room: .ordinary)
         }
+    }
+
+    private func setAgain(_ body: [UInt8], in key: QueueKey) {
+        guard let queue = queues[key] else { return }
+        let reading = environment.reading
+        let set: OutboundQueues.Queue.Event = { queue in
+            // A full queue of contexts contains newer ones.
+            do throws(QueueFull) {
+                return try queue.setContextAgain(.random(), body: body, at: reading)
+            } catch {
+                return OutboundTransition()
+            }
+        }
+        queue.perform(set, room: .ordinary)
+    }
+
+    private func setAgainLater(_ key: QueueKey) {
+        lost.insert(key)
+        retry.request { [weak self] in self?.setLostAgain() }
     }
 
     private func setLostAgain() {
@@ -98,7 +111,7 @@ package final class ContextDelivery {
         return keys.sorted { ($0.app, $0.pairing) < ($1.app, $1.pairing) }.map { ($0, sent[$0], received[$0]) }
     }
 
-    /// Reads the contexts of an application, one after the other; one that was never set is left out.
+    /// Reads the contexts of an application, one after the other; one that was never set or cannot be read is left out.
     /// - Parameters:
     ///   - serves: whether a pairing is one of the application's side.
     ///   - turns: when each of them may be read.
@@ -130,9 +143,15 @@ package final class ContextDelivery {
         let next = { [weak self] in self?.read(at: keys.dropFirst(), turns, each, done) ?? () }
         turns.begin { [weak self] in
             guard let self else { return turns.end() }
-            environment.store.context(at: key) { context in
+            environment.store.context(at: key) { [environment] result in
                 turns.end()
-                if let context { each(context, next) } else { next() }
+                switch result {
+                case .success(let context?): each(context, next)
+                case .success(nil): next()
+                case .failure(let error):
+                    environment.bodyIsUnreadable(error)
+                    next()
+                }
             }
         }
     }
@@ -157,20 +176,32 @@ package struct LatestContext: Sendable, Equatable {
         self.revision = revision
         self.body = body
     }
+
+    /// The context in a row of one of the tables of contexts.
+    fileprivate init?(_ queue: QueueKey, _ row: DeliveryValue) {
+        switch row {
+        case .sentContext(let context, let body): self.init(queue, .sent, context.revision, body)
+        case .receivedContext(let context, let body): self.init(queue, .received, context.revision, body)
+        default: return nil
+        }
+    }
 }
 
 extension LoopStore {
     /// Reads the context of a queue from its row; nil if there is none.
-    fileprivate func context(at key: DeliveryRowKey, then done: @escaping (LatestContext?) -> Void) {
-        fetch(.key(key.bytes, in: key.table.space)) { result in
-            let row = (try? result.get())?.first
-            switch row.flatMap({ try? DeliveryValue(key, bytes: $0.value) }) {
-            case .sentContext(let context, let body):
-                done(LatestContext(key.queue, .sent, context.revision, body))
-            case .receivedContext(let context, let body):
-                done(LatestContext(key.queue, .received, context.revision, body))
-            default: done(nil)
-            }
+    fileprivate func context(
+        at key: DeliveryRowKey, then done: @escaping (Result<LatestContext?, StoreError>) -> Void
+    ) {
+        fetch(.key(key.bytes, in: key.table.space)) { [path] result in
+            done(
+                result.flatMap { rows in
+                    guard let row = rows.first else { return .success(nil) }
+                    do throws(DeliveryRecordError) {
+                        return .success(LatestContext(key.queue, try DeliveryValue(key, bytes: row.value)))
+                    } catch {
+                        return .failure(.corrupt(path: path, detail: error.description))
+                    }
+                })
         }
     }
 }
