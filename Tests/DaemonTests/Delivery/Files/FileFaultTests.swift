@@ -189,6 +189,22 @@ import Testing
         }
     }
 
+    @Test("LIM-43: a file that waits for its turn stays charged when an earlier item of its identifier ends")
+    func waitsUnderTheSameIdentifier() throws {
+        let devices = try FileDevices(
+            senderLimits: FileLimits {
+                $0.uploads = 1
+                $0.spooled = 150
+            })
+        devices.announce(devices.key(1), size: 1)
+        devices.announce(devices.key(2), size: 149)
+        devices.sender.files.released(devices.key(2).id, in: devices.queue, .outbound)
+        var answer: Result<[UInt8], FileRefusal>?
+        devices.announce(devices.key(3), size: 1) { answer = $0 }
+        devices.settle()
+        #expect(answer == .failure(.overBudget(actual: 150, limit: 150)))
+    }
+
     @Test("LIM-43: what came through a pairing and is not handled has a limit in bytes")
     func receivedBudget() throws {
         let devices = try FileDevices(receiverLimits: FileLimits { $0.received = 150 })

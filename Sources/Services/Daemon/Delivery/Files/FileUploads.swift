@@ -248,8 +248,8 @@ package final class FileUploads {
 
     // MARK: state
 
-    /// Whether the bytes of the file are coming from its app.
-    func isTaking(_ key: FileKey) -> Bool { uploads[key] != nil }
+    /// Whether the bytes of the file are coming from its app, or wait for their turn.
+    func isTaking(_ key: FileKey) -> Bool { (uploads[key] ?? waiting[key]) != nil }
 
     /// The bytes of a spooled file; nil if there is none.
     func size(of key: FileKey) -> Int64? { spooled[key] }
