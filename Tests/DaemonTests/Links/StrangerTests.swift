@@ -151,6 +151,16 @@ import Testing
         #expect(device.failures.first?.reason == .crowdedOut)
     }
 
+    @Test func `SES-18: connections that are no links end with a daemon that stops, and the log says so`() throws {
+        let (device, secondary) = try network.pairedDevices()
+        let peers = [try stranger(at: device), try stranger(at: device, key: secondary.key)]
+        network.scheduler.run()
+        device.acceptor.close()
+        network.scheduler.run()
+        #expect(peers.allSatisfy { $0.isClosed } && device.acceptor.crowdedOutConnections == 0)
+        #expect(device.failures.map(\.reason) == [.ended(.stopping), .ended(.stopping)])
+    }
+
     @Test(arguments: [false, true])
     func `LIM-4, SES-61: a thousand strangers a second keep out no device that is 50 ms away`(strangersSend: Bool)
         throws

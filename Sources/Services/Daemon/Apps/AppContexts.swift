@@ -99,6 +99,7 @@ final class AppContexts {
 
     /// One frame for all connections, whose queues share its bytes.
     private func send(_ context: LatestContext, to connections: [HostAppConnection]) {
+        guard !connections.isEmpty else { return }
         let envelope = ContextFrame(
             app: context.app, pairing: context.pairing, context.direction, revision: context.revision,
             body: context.body[...]

@@ -69,12 +69,12 @@ package final class LinkAcceptor {
     package func close() {
         for listener in listeners { listener.close() }
         listeners = []
-        for connection in Array(unknown.values) + unlinked.values.joined() { connection.crowdOut() }
+        for connection in Array(unknown.values) + unlinked.values.joined() { connection.cut(.ended(.stopping)) }
     }
 
     private func crowdOut(_ number: UInt64) {
         crowdedOutConnections += 1
-        unknown.removeValue(forKey: number)?.crowdOut()
+        unknown.removeValue(forKey: number)?.cut(.crowdedOut)
         let event = LogEvent(
             .warning, "unknown peers crowd each other out",
             .integer("limit", Limits.unpinnedConnections), .integer("so far", crowdedOutConnections))
@@ -92,7 +92,7 @@ package final class LinkAcceptor {
         unlinked[pin, default: []].append(connection)
         guard let all = unlinked[pin], all.count > Limits.unlinkedConnections, let oldest = all.first else { return }
         unlinked[pin]?.removeFirst()
-        oldest.crowdOut()
+        oldest.cut(.crowdedOut)
     }
 
     /// A connection is over, or has become a link.
@@ -147,10 +147,10 @@ private final class AcceptedConnection {
         channel.frames.start()
     }
 
-    /// Closes in favour of newer connections.
-    func crowdOut() {
+    /// Closes at once.
+    func cut(_ reason: LinkCloseReason) {
         phase = .over
-        channel.cut(.crowdedOut)
+        channel.cut(reason)
     }
 
     private func leave() {
