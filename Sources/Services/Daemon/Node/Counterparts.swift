@@ -1,5 +1,4 @@
-// Apps that paired devices have announced, kept for the time after a restart (SES-64). A device may change its mind as
-// fast as its link is: of its announcements the last one of each app is stored, with one commit at a time for all.
+// Apps that paired devices have announced, kept for the time after a restart (SES-64).
 
 import TandemBase
 import TandemOperations
@@ -12,11 +11,9 @@ final class Counterparts {
     private let stored: CommittedState<CounterpartApplications>
     private let scheduler: any Scheduler
     private let log: LogHandler
-    /// Announcements that are not stored yet.
-    private var pending: [UniqueIdentifier: [ApplicationIdentifier: Bool]] = [:]
-    private var isStoring = false
+    /// Whether apps are installed, as announced and not stored yet.
+    private lazy var pending = PendingAnnouncements<Bool>(on: scheduler) { [weak self] in self?.store($0, then: $1) }
     private var pace = LogPace()
-    private let retry: StoreRetry
     /// Called when announcements have been stored.
     var whenStored: () -> Void = {}
 
@@ -24,7 +21,6 @@ final class Counterparts {
         self.stored = stored
         self.scheduler = scheduler
         self.log = log
-        retry = StoreRetry(on: scheduler)
     }
 
     /// The apps that a paired device has, as far as it is stored.
@@ -32,16 +28,12 @@ final class Counterparts {
 
     /// A paired device has announced an app.
     func announced(_ app: ApplicationIdentifier, isInstalled: Bool, in pairing: UniqueIdentifier) {
-        let isKnown = pending[pairing]?[app] != nil
-        // A device may announce more names than it may have, and nothing takes them from here while the disk is full.
-        guard isKnown || (pending[pairing]?.count ?? 0) < 2 * Limits.applications else { return }
-        pending[pairing, default: [:]][app] = isInstalled
-        storePending()
+        pending.add(isInstalled, for: app, in: pairing)
     }
 
     /// Forgets a pairing.
     func remove(_ pairing: UniqueIdentifier) {
-        pending[pairing] = nil
+        pending.remove(pairing)
         stored.perform(room: .reserve, { Commit($0.remove(pairing)) {} }, failure: { [self] in failed($0) })
     }
 
@@ -50,13 +42,14 @@ final class Counterparts {
         for pairing in stored.state.apps.keys where !known.contains(pairing) { remove(pairing) }
     }
 
-    private func storePending() {
-        guard !isStoring, !retry.isComing, !pending.isEmpty else { return }
-        isStoring = true
+    private func store(
+        _ announcements: [UniqueIdentifier: [ApplicationIdentifier: Bool]],
+        then done: @escaping (_ isStored: Bool) -> Void
+    ) {
         stored.perform(
             { [self] next in
                 var changes: [RowChange] = []
-                for (pairing, apps) in pending {
+                for (pairing, apps) in announcements {
                     // Removals first: an app finds the room of another one that went before it (LIM-11).
                     for (app, isInstalled) in apps where !isInstalled {
                         changes += next.announced(app, isInstalled: false, in: pairing)
@@ -65,27 +58,15 @@ final class Counterparts {
                         changes += next.announced(app, isInstalled: true, in: pairing)
                     }
                 }
-                let storing = pending
                 return Commit(changes) { [self, changes] in
-                    noteStored(storing)
+                    done(true)
                     if !changes.isEmpty { whenStored() }
                 }
             },
             failure: { [self] error in
                 failed(error)
-                isStoring = false
-                // The devices announce them once.
-                retry.request { [weak self] in self?.storePending() }
+                done(false)
             })
-    }
-
-    private func noteStored(_ announcements: [UniqueIdentifier: [ApplicationIdentifier: Bool]]) {
-        for (pairing, apps) in announcements {
-            for (app, isInstalled) in apps where pending[pairing]?[app] == isInstalled { pending[pairing]?[app] = nil }
-            if pending[pairing]?.isEmpty == true { pending[pairing] = nil }
-        }
-        isStoring = false
-        storePending()
     }
 
     private func failed(_ error: StoreError) {

@@ -44,9 +44,9 @@ final class PairingService {
     /// Of new epochs, by pairing (LIM-54).
     private var epochPaces = LogPaces<UniqueIdentifier>(burst: 60)
     /// Identifiers that primaries have announced and that are not judged yet.
-    private var declarations: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier?]] = [:]
-    private var isJudging = false
-    private let retry: StoreRetry
+    private lazy var declarations = PendingAnnouncements<CustomIdentifier?>(on: scheduler) { [weak self] in
+        self?.judge($0, then: $1)
+    }
     /// The daemon, whose parts follow each change in the turn in which it comes into force. Set before ``restore()``.
     weak var node: Node?
 
@@ -62,7 +62,6 @@ final class PairingService {
         self.vendor = vendor
         self.installed = installed
         self.scheduler = scheduler
-        retry = StoreRetry(on: scheduler)
         self.log = log
     }
 
@@ -173,7 +172,7 @@ final class PairingService {
 
     /// A pairing has been removed from the registry.
     private func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
-        declarations[record.pairing] = nil
+        declarations.remove(record.pairing)
         node?.follow(.unpaired(record, targets: targets))
         choose()
         log(LogEvent(.info, "unpaired", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
@@ -300,58 +299,42 @@ final class PairingService {
         try outcome.get()
     }
 
-    /// A primary's app has announced its identifier over the pairing's link, or that it has none again. One is judged
-    /// after the other, and the last one of each app counts: a device may change its mind as fast as its link is.
+    /// A primary's app has announced its identifier over the pairing's link, or that it has none again.
     func declared(_ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier) {
-        keep(identifier, for: app, pairing: pairing, replacing: true)
-        judgeDeclarations()
+        declarations.add(identifier, for: app, in: pairing)
     }
 
-    /// Keeps no more than a device may have apps (LIM-11): on a full disk nothing takes them from here.
-    /// - Parameter replacing: whether it takes the place of one that waits.
-    private func keep(
-        _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier, replacing: Bool
-    ) {
-        let waiting = declarations[pairing] ?? [:]
-        guard waiting[app] == nil ? waiting.count < Limits.applications : replacing else { return }
-        declarations[pairing, default: [:]].updateValue(identifier, forKey: app)
-    }
-
-    private func judgeDeclarations() {
-        guard !isJudging, !retry.isComing, !declarations.isEmpty else { return }
-        isJudging = true
-        scheduler.start { [self] in
-            while !declarations.isEmpty, !retry.isComing {
-                // All of them before those that come meanwhile: no device keeps others' from their turn.
-                let turn = declarations
-                declarations = [:]
-                for (pairing, declared) in turn {
-                    for (app, identifier) in declared { await judge(identifier, for: app, pairing: pairing) }
-                }
-            }
-            isJudging = false
-        }
-    }
-
+    /// Judges announced identifiers, all with one commit. Those of a pairing that has ended change nothing.
     private func judge(
-        _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier
-    ) async {
-        // Once the disk has refused one, the others wait with it.
-        let isStored: Void? =
-            retry.isComing
-            ? nil
-            : try? await commit { [self] next in
-                let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
-                return Commit(changes.map(\.rowChange)) { [self] in
-                    let line = event.flatMap { alarmPaces.admit($0.logEvent, of: pairing, at: scheduler.now) }
-                    if let line { log(line) }
-                    if !changes.isEmpty { node?.follow(.retargeted(app)) }
+        _ declared: [UniqueIdentifier: [ApplicationIdentifier: CustomIdentifier?]],
+        then done: @escaping (_ isStored: Bool) -> Void
+    ) {
+        registry.perform(
+            { [self] next in
+                var rows: [RowChange] = []
+                var alarms: [(pairing: UniqueIdentifier, event: PairingEvent)] = []
+                var retargeted: Set<ApplicationIdentifier> = []
+                for (pairing, apps) in declared {
+                    for (app, identifier) in apps {
+                        let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
+                        rows += changes.map(\.rowChange)
+                        if let event { alarms.append((pairing, event)) }
+                        if !changes.isEmpty { retargeted.insert(app) }
+                    }
                 }
-            }
-        guard isStored == nil else { return }
-        // The device announces it once.
-        keep(identifier, for: app, pairing: pairing, replacing: false)
-        retry.request { [weak self] in self?.judgeDeclarations() }
+                return Commit(rows) { [self, alarms, retargeted] in
+                    for (pairing, event) in alarms {
+                        let line = alarmPaces.admit(event.logEvent, of: pairing, at: scheduler.now)
+                        if let line { log(line) }
+                    }
+                    for app in retargeted.sorted() { node?.follow(.retargeted(app)) }
+                    done(true)
+                }
+            },
+            failure: { [self] error in
+                log(.notStored(error))
+                done(false)
+            })
     }
 
     /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).
