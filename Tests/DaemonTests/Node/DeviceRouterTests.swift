@@ -55,7 +55,8 @@ import Testing
 
     private func open(received: UInt64? = nil) {
         let mark = received.map { SequenceMark(app: key.app, channel: key.channel, sequence: $0) }
-        router.open(key.pairing, over: path, received: mark.map { [$0] } ?? [])
+        router.open(
+            key.pairing, over: path, received: mark.map { [$0] } ?? [], capabilities: Set(Capability.allCases))
         device.scheduler.run()
     }
 

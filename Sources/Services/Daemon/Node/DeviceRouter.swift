@@ -101,20 +101,18 @@ final class DeviceRouter {
     /// - Parameters:
     ///   - port: where the relay takes the path's messages; nil if the relay reaches the peer by itself.
     ///   - received: the last items that the peer has stored, by its hello.
-    ///   - channels: the channels that both ends know.
+    ///   - capabilities: those that both ends know.
     ///   - isSameRun: whether the same run of the peer's daemon had the last path.
-    ///   - readsTrials: whether both ends know reports of the second form (CFG-67).
-    ///   - carries: whether both ends know carriers (CFG-100).
-    ///   - scope: the requests about settings that both ends know (SES-72); nil for none.
     func open(
         _ pairing: UniqueIdentifier, over path: any PeerPath, port: RelayPort? = nil,
-        received: [SequenceMark] = [], channels: Set<Channel> = Set(Channel.allCases), isSameRun: Bool = false,
-        readsTrials: Bool = true, carries: Bool = false, settings scope: RemoteSettings.Scope? = nil
+        received: [SequenceMark] = [], capabilities: Set<Capability>, isSameRun: Bool = false
     ) {
         peers[pairing] = Peer(path: path, port: port)
-        delivery.linkOpened(pairing, received: received, channels: channels, isSameRun: isSameRun)
-        configuration?.linked(pairing, readsTrials: readsTrials, carries: carries)
-        if let scope { settings?.opened(pairing, scope) { path.send($0) } }
+        delivery.linkOpened(
+            pairing, received: received, channels: Set(capabilities.compactMap(\.channel)), isSameRun: isSameRun)
+        configuration?.linked(
+            pairing, readsTrials: capabilities.contains(.trial), carries: capabilities.contains(.chain))
+        if let scope = RemoteSettings.Scope(capabilities) { settings?.opened(pairing, scope) { path.send($0) } }
     }
 
     /// The path is gone.

@@ -267,10 +267,7 @@ extension LinkService: LinkHost {
         link.forwarder = port
         router.open(
             link.pairing, over: link, port: port, received: link.peer.positions.received,
-            channels: Set(link.agreement.capabilities.compactMap(\.channel)),
-            isSameRun: isSameRun, readsTrials: link.agreement.capabilities.contains(.trial),
-            carries: link.agreement.capabilities.contains(.chain),
-            settings: RemoteSettings.Scope(link.agreement.capabilities))
+            capabilities: link.agreement.capabilities, isSameRun: isSameRun)
     }
 
     /// Returns whether the same run of the peer's daemon had the pairing's last link.

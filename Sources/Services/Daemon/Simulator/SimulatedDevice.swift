@@ -83,8 +83,10 @@ final class SimulatedDevice {
             device.peers.add(other.peers, by: pairing, named: other.name)
         }
         for (device, other) in [(first, second), (second, first)] {
+            // Two devices of the simulator have none behind them.
             device.router.open(
-                pairing, over: SimulatedPath(to: other.router, pairing, device.endpoint.scheduler, device.log))
+                pairing, over: SimulatedPath(to: other.router, pairing, device.endpoint.scheduler, device.log),
+                capabilities: Set(Capability.allCases).subtracting([.chain]))
         }
     }
 
