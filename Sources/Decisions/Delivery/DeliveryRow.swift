@@ -38,7 +38,7 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     /// table of records. Eight or more of a commit are in a pack instead.
     case outboundItem = 10
     case inboundItem = 11
-    /// An item of a pack that has ended before the others. The number is below the packs', so that ends are read first.
+    /// An item of a pack that has ended before the others. Ends are read before packs.
     case outboundEnd = 12
     case inboundEnd = 13
     /// Several new items (``ItemPacks``).

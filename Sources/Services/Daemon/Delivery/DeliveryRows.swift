@@ -110,10 +110,8 @@ struct DeliveryRows {
         packs[items]?[key] ?? ItemPacks(key, items: items)
     }
 
-    /// The tables without the long bodies, which are read when they are needed.
-    static let tables: [DeliveryTable] = DeliveryTable.allCases.filter {
-        $0 != .outboundPayload && $0 != .inboundPayload
-    }
+    /// The tables without the long bodies, which are read when they are needed; ends before packs.
+    static let tables = OutboundQueue.tables + InboundLedger.tables
 
     /// The first part of a table's rows, of one queue or of all. In parts, because the rows of short bodies take far
     /// more memory than the records that stay of them; and a damaged one of them must not take the others with it.
