@@ -439,6 +439,19 @@ package final class LocalEndpoint {
     }
 }
 
+extension Collection<LocalEndpoint> {
+    /// Ends the connections of all these endpoints, which are one or more; `completion` once, when they are gone.
+    func close(completion: @escaping () -> Void) {
+        var open = count
+        for endpoint in self {
+            endpoint.close {
+                open -= 1
+                if open == 0 { completion() }
+            }
+        }
+    }
+}
+
 extension Refusal {
     static var daemonStops: Refusal { Refusal(.stopping, "this daemon is stopping") }
 }

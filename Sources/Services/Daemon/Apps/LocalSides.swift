@@ -69,12 +69,6 @@ struct LocalSides {
 
     /// Ends all connections; `completion` once, when they are gone.
     func close(completion: @escaping () -> Void) {
-        var open = DeviceRole.allCases.count
-        for role in DeviceRole.allCases {
-            endpoints[role].close {
-                open -= 1
-                if open == 0 { completion() }
-            }
-        }
+        DeviceRole.allCases.map { endpoints[$0] }.close(completion: completion)
     }
 }

@@ -117,14 +117,9 @@ package final class Simulator {
         let endpoints = [primary] + secondaries
         for endpoint in endpoints { endpoint.stop() }
         relay.stop { [self] in
-            var open = endpoints.count
-            for endpoint in endpoints {
-                endpoint.close { [self] in
-                    open -= 1
-                    guard open == 0 else { return }
-                    for device in devices { device.close() }
-                    completion()
-                }
+            endpoints.close { [self] in
+                for device in devices { device.close() }
+                completion()
             }
         }
     }
