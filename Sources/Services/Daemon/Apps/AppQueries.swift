@@ -43,48 +43,48 @@ final class AppQueries {
 
     /// Takes `query`.
     func answer(_ query: QueryFrame, _ connection: HostAppConnection) {
-        switch QueryFrame.Command(rawValue: query.command) {
-        case .schema, .apply: return takeDocument(query, connection)
-        case .outstanding, .cancel, .subscribe, .budget, nil: break
-        }
-        guard let pairing = query.pairing, connection.port?.route(through: pairing) != nil else {
-            return refuse(query, .deviceNotPaired, .notPaired, connection)
-        }
-        // An app may neither read nor cancel what an operator sends, not even to its counterpart.
-        let isForApps =
-            query.channel?.isForApps != false
-            && endpoint.registrations.mayUseQueues(of: query.app, by: connection.credentials.user)
-        guard isForApps else {
-            return refuse(query, .invalidParameter, .channel, connection)
-        }
+        if let (code, name) = obstacle(to: query, connection) { return refuse(query, code, name, connection) }
         do throws(AnswerName) {
-            let question = try query.question()
-            if question == .budget { return budget(query, in: pairing, connection) }
-            guard let channel = query.channel else { throw .unknownCommand }
-            let queue = QueueKey(pairing: pairing, app: query.app, channel: channel)
-            switch question {
-            case .outstanding(let ordinal): outstanding(query, queue, after: ordinal, connection)
-            case .cancel(let item): cancel(item, query, queue, connection)
-            case .subscribe(let items): subscribe(to: items, query, queue, connection)
-            case .budget, .apply, .schema: preconditionFailure("these were answered above")
+            switch try query.question() {
+            case .schema(let document): take(document, query, connection)
+            case .apply(let envelope): apply(envelope, query, connection)
+            case .budget: budget(query, in: try pairing(of: query), connection)
+            case .outstanding(let ordinal): outstanding(query, try queue(of: query), after: ordinal, connection)
+            case .cancel(let item): cancel(item, query, try queue(of: query), connection)
+            case .subscribe(let items): subscribe(to: items, query, try queue(of: query), connection)
             }
         } catch {
             refuse(query, .invalidParameter, error, connection)
         }
     }
 
-    /// Takes a configuration or a schema. Neither is about items: an app brings both before its device is paired, too.
-    private func takeDocument(_ query: QueryFrame, _ connection: HostAppConnection) {
-        do throws(AnswerName) {
-            switch try query.question() {
-            case .schema(let document): take(document, query, connection)
-            case .apply(let envelope): apply(envelope, query, connection)
-            case .outstanding, .cancel, .subscribe, .budget:
-                preconditionFailure("only schema and apply come here")
-            }
-        } catch {
-            refuse(query, .invalidParameter, error, connection)
+    /// Why an app may not ask about these items; nil if it may. A configuration or a schema is about no items: an app
+    /// brings both before its device is paired, too.
+    private func obstacle(
+        to query: QueryFrame, _ connection: HostAppConnection
+    ) -> (code: SessionError.Code, name: AnswerName)? {
+        switch QueryFrame.Command(rawValue: query.command) {
+        case .schema, .apply: return nil
+        case .outstanding, .cancel, .subscribe, .budget, nil: break
         }
+        guard let pairing = query.pairing, connection.port?.route(through: pairing) != nil else {
+            return (.deviceNotPaired, .notPaired)
+        }
+        // An app may neither read nor cancel what an operator sends, not even to its counterpart.
+        let isForApps =
+            query.channel?.isForApps != false
+            && endpoint.registrations.mayUseQueues(of: query.app, by: connection.credentials.user)
+        return isForApps ? nil : (.invalidParameter, .channel)
+    }
+
+    private func pairing(of query: QueryFrame) throws(AnswerName) -> UniqueIdentifier {
+        guard let pairing = query.pairing else { throw .notPaired }
+        return pairing
+    }
+
+    private func queue(of query: QueryFrame) throws(AnswerName) -> QueueKey {
+        guard let channel = query.channel else { throw .unknownCommand }
+        return QueueKey(pairing: try pairing(of: query), app: query.app, channel: channel)
     }
 
     private func answer(
