@@ -342,16 +342,7 @@ package final class DurableDelivery {
     package typealias WaitingItems = (key: QueueKey, count: Int, bytes: Int, oldest: Int64?, refusal: ItemRefusal?)
 
     /// The contents of each outbound queue.
-    package var queues: [WaitingItems] {
-        outbound.waiting.map { entry in
-            guard entry.key.channel.properties.hasFile else { return entry }
-            var queue = entry
-            queue.bytes = submissions.outstanding(in: queue.key).reduce(0) {
-                $0.addingWithSaturation($1.contentSize)
-            }
-            return queue
-        }
-    }
+    package var queues: [WaitingItems] { outbound.waiting }
 
     /// The apps for which received items wait, here or with their handlers, except those that an app has put off.
     /// - Parameter isCounted: whether items of the queue are for the app.

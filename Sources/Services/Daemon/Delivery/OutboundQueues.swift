@@ -302,11 +302,17 @@ final class OutboundQueues {
         let reading = reading
         return queues.map { key, queue in
             (
-                key, queue.machine.count, queue.machine.bytes, queue.machine.oldestAge(at: reading),
+                key, queue.machine.count, Self.bytes(of: key, queue), queue.machine.oldestAge(at: reading),
                 queue.machine.headRefusal
             )
         }
         .sorted { ($0.0.pairing, $0.0.app, $0.0.channel.rawValue) < ($1.0.pairing, $1.0.app, $1.0.channel.rawValue) }
+    }
+
+    /// The bytes of a queue's items (SES-87): of files, which are not in the queue, the files' own.
+    private static func bytes(of key: QueueKey, _ queue: Queue) -> Int {
+        guard key.channel.properties.hasFile else { return queue.machine.bytes }
+        return queue.machine.outstanding().reduce(0) { $0.addingWithSaturation($1.contentSize) }
     }
 
     /// Unfinished items and dead letters of each queue.
