@@ -33,7 +33,7 @@ package struct DaemonChoice {
         guard let named = DeviceRole(rawValue: device) else {
             throw .usage("--device '\(device)' is none of primary, secondary, or a path with a slash in it")
         }
-        guard let path = try running(named).first else { throw try nothing(of: [named]) }
+        guard let path = try running(named) else { throw try nothing(of: [named]) }
         return path
     }
 
@@ -42,7 +42,7 @@ package struct DaemonChoice {
         let roles = role.map { [$0] } ?? DeviceRole.allCases
         var found: [(role: DeviceRole, path: String)] = []
         for role in roles {
-            if let path = try running(role).first { found.append((role: role, path: path)) }
+            if let path = try running(role) { found.append((role: role, path: path)) }
         }
         guard let first = found.first else { throw try nothing(of: roles) }
         guard found.count == 1 else {
@@ -52,8 +52,8 @@ package struct DaemonChoice {
         return first.path
     }
 
-    private func running(_ role: DeviceRole) throws(CommandFailure) -> [String] {
-        try LocalSockets.candidates(for: role, environment).filter(SocketAddress.isServed)
+    private func running(_ role: DeviceRole) throws(CommandFailure) -> String? {
+        try LocalSockets.candidates(for: role, environment).first(where: SocketAddress.isServed)
     }
 
     /// A socket that this user may not open counts as a running daemon.
@@ -74,17 +74,20 @@ package enum LocalSockets {
     package static func candidates(
         for role: DeviceRole, _ environment: Environment
     ) throws(CommandFailure) -> [String] {
-        let directory = try environment.value("XDG_RUNTIME_DIR")
-        let own = directory.map { "\($0)/tandem/\(role.rawValue).sock" }
-        return [own, "/run/tandem/\(role.rawValue).sock"].compactMap { $0 }
+        [try ofUser(role, environment), ofSystem(role)].compactMap(\.self)
     }
+
+    private static func ofUser(_ role: DeviceRole, _ environment: Environment) throws(CommandFailure) -> String? {
+        let directory = try environment.value("XDG_RUNTIME_DIR")
+        return directory.map { "\($0)/tandem/\(role.rawValue).sock" }
+    }
+
+    private static func ofSystem(_ role: DeviceRole) -> String { "/run/tandem/\(role.rawValue).sock" }
 
     /// The default for a daemon of this user; nil if there is none.
     package static func own(for role: DeviceRole, _ environment: Environment) throws(CommandFailure) -> String? {
-        if let directory = try environment.value("XDG_RUNTIME_DIR") {
-            return "\(directory)/tandem/\(role.rawValue).sock"
-        }
-        return geteuid() == 0 ? "/run/tandem/\(role.rawValue).sock" : nil
+        if let path = try ofUser(role, environment) { return path }
+        return geteuid() == 0 ? ofSystem(role) : nil
     }
 
     /// Why no daemon can be asked through a socket, if waiting does not change that (CTL-73): for a command that would
