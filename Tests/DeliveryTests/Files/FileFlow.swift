@@ -8,7 +8,7 @@ import TandemWire
 import Testing
 
 struct FileFlow {
-    enum Frame { case want(Int64, isRestart: Bool), chunk(Int64, count: Int) }
+    enum Frame { case fetch(Int64, isRestart: Bool), chunk(Int64, count: Int) }
     struct Faults { var loss = 0, repetition = 0, reordering = false }
 
     let size: Int64
@@ -58,7 +58,7 @@ struct FileFlow {
     private mutating func take(_ step: FileReceiver.Step) {
         switch step {
         case .nothing, .write: break
-        case .fetch(let offset, let isRestart): send(.want(offset, isRestart: isRestart))
+        case .fetch(let offset, let isRestart): send(.fetch(offset, isRestart: isRestart))
         case .verify: isVerified = true
         }
     }
@@ -98,7 +98,7 @@ struct FileFlow {
 
     private mutating func arrive(_ frame: Frame) {
         switch frame {
-        case .want(let offset, let isRestart):
+        case .fetch(let offset, let isRestart):
             let isTaken = sender.requested(key, size: size, from: offset, isRestart: isRestart)
             #expect(isTaken)
             pull()

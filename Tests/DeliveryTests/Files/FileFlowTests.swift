@@ -92,7 +92,7 @@ import Testing
 
     private func key(_ number: UInt8) throws -> FileKey { FileKey(try queueKey(), identifier(number)) }
 
-    private func wants(
+    private func requests(
         _ number: UInt8, from offset: Int64, size: Int64 = 1 << 30, isRestart: Bool = true
     ) throws -> Bool {
         sender.requested(try key(number), size: size, from: offset, isRestart: isRestart)
@@ -108,13 +108,13 @@ import Testing
 
     @Test("FIL-7, LIM-29: files take turns and share the link's window")
     func turns() throws {
-        for number in UInt8(1)...4 { #expect(try wants(number, from: 0)) }
+        for number in UInt8(1)...4 { #expect(try requests(number, from: 0)) }
         let parts = allParts()
         #expect(parts.reduce(0) { $0 + $1.count } == 524_288)
         #expect(try parts.prefix(4).map(\.file) == [key(1), key(2), key(3), key(4)])
         for part in parts { #expect(mayBeSent(part)) }
         #expect(allParts().isEmpty)
-        #expect(try wants(3, from: 65_536, isRestart: false))
+        #expect(try requests(3, from: 65_536, isRestart: false))
         #expect(try allParts().map(\.file) == [key(1)])
         sender.ended(try key(2))
         #expect(allParts().count == 2)
@@ -124,7 +124,7 @@ import Testing
     func restarts() throws {
         var reads = 0
         for _ in 0..<1_000 {
-            #expect(try wants(1, from: 0))
+            #expect(try requests(1, from: 0))
             reads += allParts().count
         }
         #expect(reads == 4)
@@ -132,9 +132,9 @@ import Testing
 
     @Test("FIL-6: an offset past the end is refused, and what was read before the file ended is not sent")
     func bounds() throws {
-        #expect(try !wants(1, from: 11, size: 10))
-        #expect(try !wants(1, from: -1, size: 10))
-        #expect(try wants(1, from: 0, size: 10))
+        #expect(try !requests(1, from: 11, size: 10))
+        #expect(try !requests(1, from: -1, size: 10))
+        #expect(try requests(1, from: 0, size: 10))
         let parts = allParts()
         let part = try #require(parts.first)
         #expect(part.count == 10)

@@ -55,11 +55,9 @@ final class LinkTurns {
     /// Takes the next frame in turn. An app of which enough has left is read again.
     func next() -> (app: ApplicationNumber, waiting: Waiting)? {
         guard let next = queue.next() else { return nil }
-        if let pressure = held[next.owner] {
-            if queue.byteCount(of: next.owner) <= Limits.waitingBytesOfApp / 2 {
-                held[next.owner] = nil
-                pressure.end(scheduler)
-            }
+        if let pressure = held[next.owner], queue.byteCount(of: next.owner) <= Limits.waitingBytesOfApp / 2 {
+            held[next.owner] = nil
+            pressure.end(scheduler)
         }
         return (next.owner, next.element)
     }

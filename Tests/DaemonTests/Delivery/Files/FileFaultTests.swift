@@ -73,15 +73,15 @@ import Testing
         #expect(try devices.receiver.names(in: "partial").isEmpty)
     }
 
-    @Test("FIL-6: a want of what is not under way moves no disk and no log, and is counted")
-    func strayWants() throws {
+    @Test("FIL-6: a fetch of what is not under way moves no disk and no log, and is counted")
+    func strayFetches() throws {
         let devices = try FileDevices()
         devices.sender.items.isUnderWay = false
         for number in UInt64(1)...20 {
-            let want = Envelope(
+            let fetch = Envelope(
                 .fetch, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
                 channel: .file, name: "restart", offset: 0)
-            #expect(devices.sender.files.receive(want))
+            #expect(devices.sender.files.receive(fetch))
         }
         devices.settle()
         #expect(devices.sender.items.unreadable.isEmpty)

@@ -59,7 +59,7 @@ import Testing
         devices.scheduler.run()
     }
 
-    private func wants(of key: FileKey) -> [Envelope] {
+    private func fetches(of key: FileKey) -> [Envelope] {
         receiver.sent.filter { $0.kind == .fetch && $0.id == key.id && $0.app == key.queue.app }
     }
 
@@ -73,19 +73,19 @@ import Testing
         step()
         #expect(try receiver.files.receive(item(small, size: 65_536)))
         var steps = 0
-        while wants(of: large).isEmpty, steps < 100 {
+        while fetches(of: large).isEmpty, steps < 100 {
             steps += 1
             for place in 0..<100 { #expect(receiver.files.receive(chunk(large, at: found + place * 65_536))) }
             #expect(receiver.files.receive(announced))
-            if wants(of: small).count == 1 { #expect(receiver.files.receive(chunk(small, at: 0))) }
+            if fetches(of: small).count == 1 { #expect(receiver.files.receive(chunk(small, at: 0))) }
             step()
             guard steps == 8 else { continue }
             // It was written and compared: its digest is made up.
             let compared = receiver.sent.filter { $0.kind == .failure && $0.id == small.id }
-            #expect(compared.map(\.name) == ["digest-mismatch"] && wants(of: large).isEmpty, "others have their turn")
+            #expect(compared.map(\.name) == ["digest-mismatch"] && fetches(of: large).isEmpty, "others have their turn")
         }
         #expect((9...20).contains(steps), "eight MiB at a time")
-        #expect(wants(of: large).map(\.offset) == [UInt64(found)] && wants(of: large)[0].name == "restart")
+        #expect(fetches(of: large).map(\.offset) == [UInt64(found)] && fetches(of: large)[0].name == "restart")
         #expect(written(large) == found, "nothing of it was kept")
         for place in 0..<4 { #expect(receiver.files.receive(chunk(large, at: found + place * 65_536))) }
         step()
@@ -97,7 +97,7 @@ import Testing
         let keys = try (UInt64(1)...20).map { try key("org.example.app\($0)", $0) }
         for key in keys { #expect(try receiver.files.receive(item(key, size: 10 * 65_536))) }
         for _ in 0..<8 { step() }
-        #expect(keys.allSatisfy { wants(of: $0).count == 1 })
+        #expect(keys.allSatisfy { fetches(of: $0).count == 1 })
         receiver.sent = []
         for key in keys {
             for place in 0..<10 { #expect(receiver.files.receive(chunk(key, at: place * 65_536))) }
@@ -108,7 +108,7 @@ import Testing
         receiver.sent = []
         devices.scheduler.advance(by: .seconds(31))
         for key in keys {
-            let again = wants(of: key)
+            let again = fetches(of: key)
             #expect(again.map(\.offset) == [UInt64(written(key))] && again.first?.name == "restart")
         }
     }

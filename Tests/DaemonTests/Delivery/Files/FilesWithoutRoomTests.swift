@@ -67,7 +67,7 @@ import Testing
         let devices = try FileDevices(senderLimits: FileLimits { $0.linkWindow = $0.window })
         let bytes = [UInt8](repeating: 7, count: 20 * 65_536)
         for number in [1, 2] as [UInt64] { _ = try #require(devices.handOver(bytes, number: number)).get() }
-        func want(_ number: UInt64) -> Envelope {
+        func fetch(_ number: UInt64) -> Envelope {
             Envelope(
                 .fetch, app: devices.queue.app, pairing: devices.queue.pairing, id: devices.key(number).id,
                 channel: .file, name: "restart", offset: 0)
@@ -75,7 +75,7 @@ import Testing
         func chunks(_ number: UInt64) -> Int {
             devices.sender.sent.count { $0.kind == .chunk && $0.id == devices.key(number).id }
         }
-        for number in [1, 2] as [UInt64] { #expect(devices.sender.files.receive(want(number))) }
+        for number in [1, 2] as [UInt64] { #expect(devices.sender.files.receive(fetch(number))) }
         devices.settle()
         #expect(chunks(1) > 0)
         let (first, second) = (chunks(1), chunks(2))

@@ -9,17 +9,17 @@ import TandemWire
 
 /// Sends spooled files as their receivers ask for them; confined to its loop.
 final class FileSendings {
-    private typealias Want = (offset: Int64, isRestart: Bool)
+    private typealias Request = (offset: Int64, isRestart: Bool)
 
     /// One file that a peer pulls.
     private final class Sending {
         let key: FileKey
         var parts: FileParts?
         var pace: ProgressPace?
-        /// The last want that came while the file was being opened.
-        var first: Want
+        /// The last request that came while the file was being opened.
+        var first: Request
 
-        init(_ key: FileKey, first: Want) {
+        init(_ key: FileKey, first: Request) {
             self.key = key
             self.first = first
         }
@@ -29,7 +29,7 @@ final class FileSendings {
     private let uploads: FileUploads
     private var senders: [UniqueIdentifier: FileSender] = [:]
     private var sendings: [FileKey: Sending] = [:]
-    /// Wants of files that are not on their way to the peer.
+    /// Requests of files that are not on their way to the peer.
     private let stray: Counter
 
     init(of uploads: FileUploads, in environment: FileEnvironment, stray: Counter) {
@@ -41,21 +41,21 @@ final class FileSendings {
     /// The peer asks for the bytes of a file.
     /// - Returns: false for an offset that the file does not have.
     func take(_ fetch: FetchFrame) -> Bool {
-        let (key, want) = (fetch.item, (offset: fetch.offset, isRestart: fetch.isRestart))
+        let (key, request) = (fetch.item, (offset: fetch.offset, isRestart: fetch.isRestart))
         guard let sending = sendings[key] else {
             // A cancelled item may still be asked for; a peer that makes identifiers up moves no disk, and no log.
             guard environment.items?.isUnderWay(key.id, in: key.queue) == true else {
                 stray.add()
                 return true
             }
-            open(Sending(key, first: want))
+            open(Sending(key, first: request))
             return true
         }
         guard let parts = sending.parts else {
-            sending.first = want
+            sending.first = request
             return true
         }
-        return take(want, sending, parts)
+        return take(request, sending, parts)
     }
 
     private func open(_ sending: Sending) {
@@ -67,15 +67,15 @@ final class FileSendings {
             guard case .success(let parts?) = result else { return unreadable(key, result.failure) }
             sending.parts = parts
             sending.pace = ProgressPace(size: parts.size, limits: environment.limits)
-            // A want past the end of the file; until now its size was not known. No more than that is asked of it.
+            // A request past the end of the file; until now its size was not known. No more than that is asked of it.
             if !take(sending.first, sending, parts) { sendings[key] = nil }
         }
     }
 
-    private func take(_ want: Want, _ sending: Sending, _ parts: FileParts) -> Bool {
+    private func take(_ request: Request, _ sending: Sending, _ parts: FileParts) -> Bool {
         let pairing = sending.key.queue.pairing
         let isTaken = senders[pairing, default: FileSender(limits: environment.limits)]
-            .requested(sending.key, size: parts.size, from: want.offset, isRestart: want.isRestart)
+            .requested(sending.key, size: parts.size, from: request.offset, isRestart: request.isRestart)
         guard isTaken else { return false }
         reportProgress(of: sending)
         pump(pairing)
