@@ -183,7 +183,7 @@ import Testing
         listener.close()
     }
 
-    @Test func runningOutOfDescriptorsPausesAndRecovers() async {
+    @Test func runningOutOfDescriptorsIsLoggedOncePausesAndRecovers() async {
         await #expect(processExitsWith: .exitCode(42)) {
             // The runtime opens a descriptor for its first timer of each clock. Later it could take the one that the
             // listener gives up for a moment. These wait for the descriptors and measure no time.
@@ -192,8 +192,10 @@ import Testing
             let loop = try EventLoop()
             let directory = TemporaryDirectory()
             var streams: [SocketStream] = []
+            var warnings = 0
             let listener = try StreamListener(
-                at: .unix(path: directory.path("a.sock")), loop: loop, budget: ConnectionBudget(limit: 1000)
+                at: .unix(path: directory.path("a.sock")), loop: loop, budget: ConnectionBudget(limit: 1000),
+                log: { if $0.level == .warning { warnings += 1 } }
             ) { streams.append($0) }
             let peers = try (0..<30).map { _ in try RawPeer(connectingTo: directory.path("a.sock")) }
             let probe = try Linux.openReserve()
@@ -209,10 +211,15 @@ import Testing
             #expect(counts.waits < 20 && counts.accepts < 200, "it paused instead of spinning")
             #expect(try peers.count { try $0.receiveAvailable().isEmpty && $0.isEnded } == 30 - streams.count)
             try Linux.setDescriptorLimit(1000)
+            let next = try RawPeer(connectingTo: directory.path("a.sock"))
+            try Linux.setDescriptorLimit(UInt64(highest) + 4)
+            loop.run { streams.count + Int(listener.refusedConnections) == 31 }
+            #expect(warnings == 1, "one line until accepting works again")
+            try Linux.setDescriptorLimit(1000)
             let before = streams.count
             let late = try RawPeer(connectingTo: directory.path("a.sock"))
             loop.run { streams.count > before }
-            withExtendedLifetime((late, peers)) {}
+            withExtendedLifetime((late, next, peers)) {}
             exit(42)
 
         }

@@ -26,6 +26,8 @@ package final class StreamListener: ReadinessTarget {
     private var reserve: OwnedDescriptor?
     private var pause: TimerToken?
     private var isRefusing = false
+    /// Whether the log says that accepting fails, and none has succeeded since.
+    private var hasReported = false
     /// Connections closed at once because of the budget or the descriptor limit.
     package private(set) var refusedConnections: UInt64 = 0
 
@@ -66,7 +68,9 @@ package final class StreamListener: ReadinessTarget {
         while taken < Self.acceptsPerTurn, let raw = socket?.descriptor.raw {
             do throws(SystemError) {
                 switch try Linux.accept(raw) {
-                case .connection(let descriptor, let peer): handOn(consume descriptor, from: peer)
+                case .connection(let descriptor, let peer):
+                    hasReported = false
+                    handOn(consume descriptor, from: peer)
                 case .lost: break
                 case .none: return
                 }
@@ -105,9 +109,7 @@ package final class StreamListener: ReadinessTarget {
     // MARK: running out of descriptors
 
     private func pauseAccepting(because error: SystemError) {
-        log(
-            LogEvent(
-                .warning, "accepting paused", .text("address", "\(address)"), .text("error", "\(error)")))
+        report(error)
         if error.isExhaustion { shedWaiting() }
         guard let registration else { return }
         do {
@@ -116,6 +118,15 @@ package final class StreamListener: ReadinessTarget {
             return
         }
         pause = loop.schedule(after: Self.exhaustionPause) { [self] in resumeAccepting() }
+    }
+
+    /// Logged once until accepting works again, and not after each pause.
+    private func report(_ error: SystemError) {
+        guard !hasReported else { return }
+        hasReported = true
+        log(
+            LogEvent(
+                .warning, "accepting paused", .text("address", "\(address)"), .text("error", "\(error)")))
     }
 
     private func resumeAccepting() {
