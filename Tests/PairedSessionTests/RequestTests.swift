@@ -241,6 +241,19 @@ struct RequestTests {
         #expect(fixture.daemon.received.count { $0.kind == .messageData } == 5000)
     }
 
+    @Test("LIM-6, LIM-62: answers that a daemon does not read for a moment all leave, and end no connection")
+    func manyAnswers() throws {
+        let arrived = fixture.receive()
+        for _ in 0..<80 { try fixture.daemon.message(reply: true) }
+        fixture.scheduler.run()
+        fixture.daemon.channel?.pauseReading()
+        for message in arrived.all { try message.reply(["answer": .data(Array(repeating: 0, count: 60_000))]) }
+        fixture.scheduler.run()
+        fixture.daemon.channel?.resumeReading()
+        fixture.scheduler.run()
+        #expect(fixture.daemon.received.count { $0.kind == .reply } == 80 && fixture.daemon.dials == 1)
+    }
+
     @Test("SES-9: a message without reply that has waited beyond its deadline never leaves")
     func lateNotes() throws {
         let (fixture, given, left) = try withSlowDaemon()

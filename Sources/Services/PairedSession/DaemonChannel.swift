@@ -32,6 +32,10 @@ final class DaemonChannel {
         case broken(WireError)
     }
 
+    /// Answers, verdicts and chunks are not counted here: the daemon may stop reading for a while (LIM-17, LIM-62), and
+    /// an app has as many of them as the daemon has asked for (LIM-7, LIM-39). The number is what a stream can count.
+    private static let options = FrameChannelOptions(queueQuota: Int(Int32.max))
+
     private let dialer: any Dialer
     private let scheduler: any Scheduler
     private var onEvent: (Event) -> Void = { _ in }
@@ -57,7 +61,7 @@ final class DaemonChannel {
         dialer.dial { [weak self] stream in
             guard let self else { return }
             guard let stream else { return onEvent(.lost) }
-            let channel = FrameChannel(stream: stream)
+            let channel = FrameChannel(stream: stream, options: Self.options)
             channel.delegate = self
             self.channel = channel
             number += 1
