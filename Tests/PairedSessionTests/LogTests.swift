@@ -41,6 +41,19 @@ private final class ShortDelegate: WCSessionDelegate {
     }
 }
 
+/// Replies two times to each message.
+private final class TwiceReplyingDelegate: WCSessionDelegate {
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+    }
+
+    func session(
+        _ session: WCSession, didReceiveMessage message: [String: Any],
+        replyHandler: @escaping @Sendable ([String: Any]) -> Void
+    ) {
+        for _ in 0..<2 { replyHandler([:]) }
+    }
+}
+
 @Suite(.serialized) struct LogTests {
     /// - Parameter isExpected: waits for an event. Another test's thread may be delivering notices of the store that
     ///   all configurations of the process share, and delivers these, too.
@@ -136,6 +149,26 @@ private final class ShortDelegate: WCSessionDelegate {
         }
         let line = try #require(events.first).description
         #expect(line.contains("an array of 1") && line.contains("an array of 2") && !line.contains("hunter"))
+    }
+
+    @Test func `SES-26: a missing daemon does not end an app that has no standard error`() async {
+        await #expect(processExitsWith: .success) {
+            close(STDERR_FILENO)
+            PairedSessionOptions().onMissingDaemon?("/run/tandem/primary.sock: no such file")
+        }
+    }
+
+    @Test func `SES-28: a second reply is an error in the log, and no line beside it`() throws {
+        let events = Collector<LogEvent>()
+        PairedLog.send(from: .error) { events.add($0) }
+        defer { PairedLog.send(from: .error, to: nil) }
+        let apple = try WCSessionFixture(TwiceReplyingDelegate())
+        apple.fixture.daemon.pair()
+        apple.session.activate()
+        apple.session.settle(with: apple.fixture.scheduler)
+        try apple.fixture.daemon.message(reply: true)
+        apple.session.settle(with: apple.fixture.scheduler)
+        #expect(events.all.contains { $0.message.description == "a reply was not sent" })
     }
 
     #if DEBUG

@@ -49,7 +49,13 @@ package final class LogSink: Sendable {
     }
 
     private func writeLine(of event: LogEvent) -> Bool {
-        let line = isJournal ? "<\(event.level.priority)>\(event)" : event.line(at: Linux.wallTime)
+        write(line: isJournal ? "<\(event.level.priority)>\(event)" : event.line(at: Linux.wallTime))
+    }
+
+    /// Writes a line, or drops it: where it would block, and where the process has closed the descriptor.
+    /// - Returns: whether it was written.
+    @discardableResult
+    package func write(line: String) -> Bool {
         var bytes = Array(line.utf8.prefix(Self.longestLine - 1))
         bytes.append(UInt8(ascii: "\n"))
         // Not O_NONBLOCK: that would change the descriptor for every process that shares it. A pipe that is writable

@@ -35,6 +35,9 @@ public enum PairedLog {
         set { state.withLock { $0.threshold = newValue ? .debug : .error } }
     }
 
+    /// Writes a line to standard error, whatever receives the events; none if it would block, or without one.
+    static func writeToStandardError(_ line: String) { standardError.write(line: line) }
+
     /// Whether an event of the level goes anywhere.
     package static func takes(_ level: LogLevel) -> Bool { state.withLock { level >= $0.threshold } }
 

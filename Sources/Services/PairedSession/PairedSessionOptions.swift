@@ -41,9 +41,8 @@ public struct PairedSessionOptions: Sendable {
     /// and their errors, or because one end refused the connection, with the reason. By default it writes a line to
     /// standard error; nil: nothing.
     public var onMissingDaemon: (@Sendable (String) -> Void)? = { failure in
-        let line = Array("PairedSession: no daemon yet, trying again: \(failure)\n".utf8)
         // A program without standard error gets no report.
-        _ = try? line.withUnsafeBytes { bytes throws(SystemError) in try Linux.write(2, bytes) }
+        PairedLog.writeToStandardError("PairedSession: no daemon yet, trying again: \(failure)")
     }
 
     /// Options with the two that an app may need; all others are properties.

@@ -114,7 +114,8 @@ extension WCSession {
         do {
             try reply()
         } catch {
-            if !message.refuseReply(error) { Self.report("a reply was not sent: \(error.reason)") }
+            guard !message.refuseReply(error) else { return }
+            PairedLog.write(LogEvent(.error, "a reply was not sent", .text("reason", "\(error)")))
         }
     }
 }

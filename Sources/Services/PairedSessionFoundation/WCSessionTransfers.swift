@@ -20,8 +20,9 @@ extension WCSession {
         if let error = session.obstacle(to: Submission(.context, to: nil, content)) { throw WCError(error) }
         session.core.run { core in
             core.submit(Submission(.context, to: nil, content)) { result in
-                // Apple's call has no later error: it is not lost, it is said where the process says things.
-                if case .failure(let error) = result { Self.report("the context was not sent: \(error)") }
+                // Apple's call has no later error: it is not lost, it is in the log.
+                guard case .failure(let error) = result else { return }
+                PairedLog.write(LogEvent(.error, "the context was not sent", .text("reason", "\(error)")))
             }
         }
     }
@@ -134,7 +135,7 @@ extension WCSession {
     /// The daemon has on disk what it has accepted, and delivers it without this process. It need not have reached the
     /// other device: `session(_:didFinish:error:)` reports that, in the next process if this one is gone. Messages are
     /// not waited for. The callback of a transfer that failed is queued when the wait ends; a context has none, and its
-    /// failure is on standard error.
+    /// failure is an error in the log (``/PairedSession/PairedLog``).
     ///
     /// After a lost daemon, what was not accepted is submitted again once an installed configuration has loaded
     /// (SES-70). Code that the load calls, such as an observer of the values, must not block on this wait: it would
@@ -237,10 +238,6 @@ extension WCSession {
             }
             if UnhandledReport.isSet { token.threw(.rejected(.unhandled)) } else { token.returned() }
         }
-    }
-
-    static func report(_ text: String) {
-        FileHandle.standardError.write(Data("PairedSession: \(text)\n".utf8))
     }
 }
 
