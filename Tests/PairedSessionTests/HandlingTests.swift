@@ -93,6 +93,19 @@ struct HandlingTests {
         #expect(verdicts.last?.name == "rejected" && verdicts.last?.code == 7014)
     }
 
+    @Test("LIM-148: a reason of any length leaves with the verdict, cut")
+    func longReasons() throws {
+        let (given, long) = (handle(), String(repeating: "x", count: 600 * 1024))
+        let ends: [HandlingVerdict] = [.failed(long), .rejected(SessionError(.deliveryFailed, reason: long))]
+        for end in ends {
+            try deliver()
+            given.all.last?.1.threw(end)
+            fixture.scheduler.run()
+        }
+        #expect(verdicts.map(\.name) == ["failed", "rejected"])
+        #expect(try verdicts.allSatisfy { try $0.dictionaryBody()["text"]?.stringValue?.utf8.count == 4096 })
+    }
+
     @Test("SES-51: a handler that lets its item go has failed")
     func dropped() throws {
         fixture.core.run { core in

@@ -254,6 +254,18 @@ struct RequestTests {
         #expect(fixture.daemon.received.count { $0.kind == .reply } == 80 && fixture.daemon.dials == 1)
     }
 
+    @Test("SES-54, LIM-1: a question that fits no frame fails at once, and the daemon gets none of it")
+    func largeQuestion() {
+        let ends = Collector<SessionError?>()
+        let envelope = [UInt8](repeating: 0, count: 512 * 1024)
+        fixture.core.run { core in
+            core.ask(.apply(envelope: envelope), pairing: nil, channel: .configuration) { ends.add($0.error) }
+        }
+        fixture.scheduler.run()
+        #expect(ends.all.map { $0?.name } == ["too-large"])
+        #expect(!fixture.daemon.received.contains { $0.kind == .query && $0.command == "apply" })
+    }
+
     @Test("SES-9: a message without reply that has waited beyond its deadline never leaves")
     func lateNotes() throws {
         let (fixture, given, left) = try withSlowDaemon()

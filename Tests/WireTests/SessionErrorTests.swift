@@ -24,6 +24,18 @@ import Testing
         #expect(try SessionError(failure: Envelope(reading: frame)) == error)
     }
 
+    @Test("LIM-148: a text or a path of any length leaves in a failure, cut behind a whole scalar")
+    func longTexts() throws {
+        let long = "x" + String(repeating: "\u{e9}", count: 300 * 1024)
+        let error = SessionError(.messageReplyFailed, name: "handler-failed", reason: long, keyPath: long)
+        let frame = try error.failure(app: ApplicationIdentifier("a.b"), pairing: .random(), id: .random()).frame()
+        let read = try SessionError(failure: Envelope(reading: frame))
+        #expect(read.reason == "x" + String(repeating: "\u{e9}", count: 2047) && read.keyPath == read.reason)
+        let most = SessionError(.messageReplyFailed, reason: String(repeating: "x", count: 4096))
+        let whole = try most.failure(app: ApplicationIdentifier("a.b"), pairing: .random(), id: .random()).frame()
+        #expect(try SessionError(failure: Envelope(reading: whole)).reason == most.reason)
+    }
+
     private func failure(code: Int? = nil, name: String? = nil) throws -> Envelope {
         Envelope(
             .failure, app: try ApplicationIdentifier("a.b"), pairing: .random(), id: .random(), code: code, name: name)

@@ -94,9 +94,11 @@ final class DaemonChannel {
 
     /// Sends now, ahead of what waits; dropped without a connection.
     func send(_ frame: some TypedFrame) {
-        guard let channel, let frame = try? frame.frame() else { return }
-        channel.send(frame)
+        if let frame = try? frame.frame() { send(frame) }
     }
+
+    /// Sends what is written already; likewise.
+    func send(_ frame: Frame) { channel?.send(frame) }
 
     /// Sends the frame, behind those that wait for the daemon to read.
     func enqueue(_ outgoing: Outgoing) {

@@ -243,10 +243,10 @@ package struct VerdictFrame: TypedFrame {
                 return envelope
             case .failed(let text):
                 envelope[.name] = Word.failed
-                return try envelope.with(body: [BodyKey.text: .string(text)])
+                return try envelope.with(body: [BodyKey.text: .string(text.cutForFrame)])
             case .rejected(let code, let text):
                 (envelope[.name], envelope[.code]) = (Word.rejected, code)
-                return try envelope.with(body: [BodyKey.text: .string(text)])
+                return try envelope.with(body: [BodyKey.text: .string(text.cutForFrame)])
             case .later:
                 envelope[.name] = Word.later
                 return envelope

@@ -110,6 +110,8 @@ package enum Limits {
     package static let shortText = 128
     /// Text of a peer in a log line or an error (LIM-13).
     package static let peerText = 128
+    /// Bytes of the text about an error, and of its path, in a `failure` or a `verdict` (LIM-148).
+    package static let errorText = 4096
     /// Durable items waiting on one channel of one application (LIM-14); then `queue-full`.
     package static let queuedItems = 10_000
     /// Bytes of the items waiting on one channel of one application (LIM-14), and of its dead letters (LIM-25).

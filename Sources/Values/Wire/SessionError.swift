@@ -124,11 +124,24 @@ extension SessionError: CustomStringConvertible {
 extension SessionError {
     /// The body of the `failure` that carries this error; peer and message are known from the envelope.
     var failureBody: PropertyListDictionary {
-        var body: PropertyListDictionary = [BodyKey.text: .string(reason), BodyKey.retry: .boolean(isRetryable)]
+        var body: PropertyListDictionary = [
+            BodyKey.text: .string(reason.cutForFrame), BodyKey.retry: .boolean(isRetryable),
+        ]
         body[BodyKey.actual] = actual.map { PropertyListValue($0) }
         body[BodyKey.limit] = limit.map { PropertyListValue($0) }
-        body[BodyKey.path] = keyPath.map { .string($0) }
+        body[BodyKey.path] = keyPath.map { .string($0.cutForFrame) }
         return body
+    }
+}
+
+extension String {
+    /// As much of a text about an error as a frame carries (LIM-148), in whole scalars. An app chooses the text, and a
+    /// frame that it does not fit would never leave.
+    var cutForFrame: String {
+        guard utf8.count > Limits.errorText else { return self }
+        var end = utf8.index(utf8.startIndex, offsetBy: Limits.errorText)
+        while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return String(unicodeScalars[..<end])
     }
 }
 

@@ -46,13 +46,19 @@ final class QueryTable {
             let refusal = daemon.isRegistered ? nil : standing.refusal
             return completion(.failure(SessionError(refusal ?? .withoutPairing(named), messageID: id)))
         }
+        let frame: Frame
+        do throws(WireError) {
+            frame = try QueryFrame(question, id: id, app: app, pairing: pairing, channel: channel).frame()
+        } catch {
+            return completion(.failure(.notWritten(error, messageID: id)))
+        }
         let deadline = scheduler.now + Limits.standardDeadline
         let target = needsPairing ? pairing ?? .zero : .zero
         guard open.open(id, to: target, deadline: deadline, token: completion) else {
             return completion(.failure(.tooManyRequests(id)))
         }
         timer.watch(deadline)
-        daemon.send(QueryFrame(question, id: id, app: app, pairing: pairing, channel: channel))
+        daemon.send(frame)
     }
 
     /// A list that calls share.

@@ -23,9 +23,9 @@ extension PairedSession {
     /// `Configuration.handleOpen(url:submit:)` has found in a link. The daemon verifies it, and it comes back through
     /// the app's own message handler before this returns; so do not call it from that handler. It needs no pairing: an
     /// app on a primary may have a configuration before any secondary is paired.
-    /// - Throws: 7004, 7007, 7014 `daemon-lost`; 7005 from a daemon of an earlier release without a pairing; 7008
-    ///   `unknown-command` if the daemon takes none; 7001 `cancelled` if the caller's task is cancelled, after which
-    ///   the configuration may still be applied.
+    /// - Throws: 7001 `too-large` for bytes that fit no frame; 7004, 7007, 7014 `daemon-lost`; 7005 from a daemon of an
+    ///   earlier release without a pairing; 7008 `unknown-command` if the daemon takes none; 7001 `cancelled` if the
+    ///   caller's task is cancelled, after which the configuration may still be applied.
     public func submitConfiguration(_ envelope: [UInt8]) async throws(SessionError) -> ConfigurationVerdict {
         let answer = try await core.result { [pairing] core, completion in
             core.ask(.apply(envelope: envelope), pairing: pairing, channel: .configuration, then: completion)
