@@ -87,6 +87,23 @@ struct ActivationTests {
         await session.end()
     }
 
+    @Test("SES-64: an ended session has no pairing and no item, also if its daemon was away", arguments: [true, false])
+    func endWithoutDaemon(isDaemonThere: Bool) throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.pair()
+        fixture.activate()
+        try fixture.daemon.deliver()
+        fixture.scheduler.run()
+        #expect(fixture.session.pairedDevices.count == 1 && fixture.session.hasContentPending)
+        if !isDaemonThere {
+            fixture.daemon.isRunning = false
+            fixture.cut(waiting: .seconds(1))
+        }
+        fixture.core.run { $0.end() }
+        fixture.scheduler.run()
+        #expect(fixture.session.pairedDevices.isEmpty && !fixture.session.hasContentPending)
+    }
+
     @Test("SES-21: the key of a state that does not read is named to the daemon, and in the errors of what it ends")
     func unreadableState() throws {
         let faults: [(key: String, value: PropertyListValue?, words: String)] = [

@@ -147,6 +147,8 @@ package actor SessionActor {
         items.removeAll()
         files.end()
         transfers.removeObservers()
+        // Also without a connection, whose loss was published before; and once nothing waits for a handler.
+        publish()
         states.finish()
     }
 
