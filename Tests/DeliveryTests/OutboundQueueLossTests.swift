@@ -302,6 +302,38 @@ import Testing
         #expect(queue.outstanding().map(\.id) == [1, 2, 3].map { identifier($0) })
     }
 
+    /// A queue without a link, whose only item is a dead letter that is tried again.
+    private func retriedQueue(_ item: OutboundItem) throws -> OutboundQueue {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var queue = try outbound(limits, channel: .urgent)
+        _ = try queue.enqueue(item, at: reading(0))
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        _ = queue.refused(item.id, at: reading(0))
+        _ = queue.ended(1, .withdrawn(.dead), at: reading(0))
+        queue.linkClosed()
+        let letters = queue.deadLetters
+        _ = queue.retryDeadLetter(try #require(letters.first).ordinal, at: reading(0))
+        return queue
+    }
+
+    @Test("DEL-24, SES-48: a dead letter that is tried again is superseded by a newer item with its key")
+    func retriedAndSuperseded() throws {
+        var queue = try retriedQueue(item(1, supersedes: "key"))
+        let newer = try queue.enqueue(item(2, supersedes: "key"), at: reading(0))
+        #expect(newer.finished == [.withdrawn(.superseded)])
+        #expect(queue.outstanding().map(\.id) == [identifier(2)])
+    }
+
+    @Test("DEL-24, DEL-23: a dead letter that is tried again is the current one of its kind until a newer one is")
+    func retriedAndCurrent() throws {
+        var queue = try retriedQueue(item(1, kind: "k"))
+        #expect(queue.record(of: identifier(1))?.isCurrent == true)
+        _ = try queue.enqueue(item(2, kind: "k"), at: reading(0))
+        #expect(queue.record(of: identifier(1))?.isCurrent == false)
+        #expect(queue.record(of: identifier(2))?.isCurrent == true)
+    }
+
     @Test("DEL-22: the second end of a dead letter that was acknowledged releases what waits for it, and is no news")
     func secondEnd() throws {
         var limits = DeliveryLimits()

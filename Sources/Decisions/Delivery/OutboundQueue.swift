@@ -549,6 +549,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             record.withdrawal = nil
             record.attempts = 0
             record.expiresAt = queue.key.channel.expiry(of: nil, from: queue.now(reading))
+            record.isCurrent = queue.records.readmit(record)
             queue.put(record, &transition)
             queue.sendWaiting(at: reading, &transition)
         }

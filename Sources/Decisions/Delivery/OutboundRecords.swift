@@ -435,6 +435,17 @@ struct OutboundRecords: Sendable {
         if barriers[item]?.isEmpty == true { barriers[item] = nil }
     }
 
+    /// A dead letter is sent again: it affects other items, as it would after a restart.
+    /// - Returns: whether it is the current one of its kind: no other one is.
+    mutating func readmit(_ letter: OutboundRecord) -> Bool {
+        if let supersedeKey = letter.supersedeKey {
+            newestBySupersedeKey[supersedeKey] = max(newestBySupersedeKey[supersedeKey] ?? 0, letter.ordinal)
+        }
+        guard letter.isCurrent, let kind = letter.kind, currentByKind[kind] == nil else { return false }
+        currentByKind[kind] = letter.ordinal
+        return true
+    }
+
     /// The item that a new one with this key supersedes.
     func newest(supersededBy key: [UInt8]?) -> OutboundRecord? {
         key.flatMap { newestBySupersedeKey[$0] }.flatMap { table[$0] }
