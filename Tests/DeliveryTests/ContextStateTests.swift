@@ -101,6 +101,26 @@ import Testing
         #expect(putOff.consumerArrived(at: reading(0)).handed.map(\.revision) == [7])
     }
 
+    @Test(
+        "DEL-24: the dead letter of a context is tried again while it is the last one, and dropped behind a newer one",
+        arguments: [true, false])
+    func deadLetter(isNewest: Bool) throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var ledger = try inbound(limits, channel: .context)
+        _ = ledger.consumerArrived(at: reading(0))
+        _ = ledger.arrived(arrived(1, revision: 1), at: reading(0))
+        _ = ledger.failed(1, at: reading(0))
+        _ = ledger.outcomeAcknowledged(1, at: reading(0))
+        if !isNewest {
+            _ = ledger.arrived(arrived(2, revision: 2), at: reading(0))
+            _ = ledger.handled(2, at: reading(0))
+        }
+        let tried = ledger.retryDeadLetter(1, at: reading(0))
+        #expect(tried.handed.map(\.revision) == (isNewest ? [1] : []))
+        #expect(tried.effects.contains(.staleContext(revision: 1)) == !isNewest && ledger.deadLetters.isEmpty)
+    }
+
     @Test("DEL-20: a newer context does not wait for the pause of the one that failed; without one it comes again")
     func pauseOfTheFailed() throws {
         var ledger = try inbound(channel: .context)

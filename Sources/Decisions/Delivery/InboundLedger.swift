@@ -450,16 +450,25 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// Delivers a dead letter once more, in its place in the order of arrival and without a time to live. Its end is
     /// not reported to the sender, for whom it has ended; one whose outcome the sender has not acknowledged is not
-    /// delivered yet.
+    /// delivered yet. A context that a newer one has followed is dropped (DEL-24).
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records.deadLetter(ordinal), record.sequence == nil else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
+            if let revision = record.revision, ledger.isOutdated(revision) {
+                transition.effects.append(.staleContext(revision: revision))
+                return ledger.drop(record, &transition)
+            }
             record.attempts = 0
             record.expiresAt = nil
             record.phase = .waiting
             ledger.put(record, &transition)
             ledger.deliverNext(at: reading, &transition)
         }
+    }
+
+    /// Whether another context than the one with this revision applies by now.
+    private func isOutdated(_ revision: UInt64) -> Bool {
+        key.channel.properties.isLatestWins && revision != latest.last?.revision
     }
 
     // MARK: the end of the application
