@@ -33,6 +33,13 @@ struct HelloNegotiationTests {
         #expect(throws: HelloFailure.version) { try server.choose(for: try offer(4, 9)) }
     }
 
+    @Test("SES-21: the text of a refused version says to people what does not fit")
+    func texts() {
+        #expect("\(HelloFailure.version)" == "no protocol version in common")
+        let capability = "it names the capability 'topic', which was not offered"
+        #expect("\(HelloFailure.capability(.topic))" == capability)
+    }
+
     @Test("SES-3: a client refuses an answer outside what it asked for")
     func madeUpAnswer() throws {
         let client = try offer(1, 2)

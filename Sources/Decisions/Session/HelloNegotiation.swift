@@ -28,6 +28,16 @@ package enum HelloFailure: Error, Sendable, Equatable {
     case capability(Capability)
 }
 
+extension HelloFailure: CustomStringConvertible {
+    /// The text of the refusal.
+    package var description: String {
+        switch self {
+        case .version: "no protocol version in common"
+        case .capability(let capability): "it names the capability '\(capability.rawValue)', which was not offered"
+        }
+    }
+}
+
 extension HelloOffer {
     /// The server's choice for a client's offer.
     package func choose(for client: HelloOffer) throws(HelloFailure) -> HelloAgreement {
