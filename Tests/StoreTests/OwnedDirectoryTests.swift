@@ -22,6 +22,14 @@ import Testing
         #expect(try OwnedDirectory(path: path).names().isEmpty)
     }
 
+    @Test func `a directory whose name begins with a combining mark is made with its parents`() throws {
+        let path = temporary.path("\u{301}a/\u{301}b")
+        let directory = try OwnedDirectory(path: path + "/")
+        #expect(directory.path == path && mode(path) == 0o700)
+        try OwnedDirectory.makeMissing(temporary.path("\u{301}c/\u{301}d"), mode: 0o700)
+        #expect(mode(temporary.path("\u{301}c/\u{301}d")) == 0o700)
+    }
+
     @Test func anAppsDirectoryHasItsModeAndOwner() throws {
         let state = try OwnedDirectory(path: temporary.path("state"))
         let owner: UInt32? = isRoot ? 12_345 : nil

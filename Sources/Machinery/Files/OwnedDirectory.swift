@@ -50,14 +50,16 @@ package final class OwnedDirectory: Sendable {
 
     /// A slash at the end would make the kernel follow a symbolic link.
     private static func trimmed(_ path: String) -> String {
-        var path = Substring(path)
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        return String(path)
+        var bytes = path.utf8[...]
+        while bytes.count > 1, bytes.last == UInt8(ascii: "/") { bytes.removeLast() }
+        return String(Substring(bytes))
     }
 
+    /// By bytes, as the kernel reads a path: a slash before a combining mark is no Character of its own.
     private static func makeParents(of path: String) throws(FileError) {
-        for slash in path.indices.dropFirst() where path[slash] == "/" {
-            _ = try DirectoryEntry(path: String(path[..<slash])).makeDirectory()
+        let bytes = path.utf8
+        for slash in bytes.indices.dropFirst() where bytes[slash] == UInt8(ascii: "/") {
+            _ = try DirectoryEntry(path: String(Substring(bytes[..<slash]))).makeDirectory()
         }
     }
 

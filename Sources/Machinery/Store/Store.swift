@@ -174,8 +174,10 @@ enum StoreFile {
     }
 
     static func directory(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+        // By bytes, as the kernel reads a path: a slash before a combining mark is no Character of its own.
+        let bytes = path.utf8
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+        return slash == bytes.startIndex ? "/" : String(Substring(bytes[..<slash]))
     }
 
     private static func open(
