@@ -266,6 +266,21 @@ struct RequestTests {
         #expect(!fixture.daemon.received.contains { $0.kind == .query && $0.command == "apply" })
     }
 
+    @Test("SES-21: the end of a session waits until the refusal of a connection before has left")
+    func endBehindRefusal() throws {
+        let fixture = try withSlowDaemon().fixture
+        fixture.daemon.isRunning = false
+        fixture.daemon.send(.state, body: [:])
+        fixture.scheduler.run()
+        let ends = Collector<Bool>()
+        fixture.core.run { core in core.end { ends.add(true) } }
+        fixture.scheduler.run()
+        #expect(ends.all.isEmpty)
+        fixture.daemon.channel?.resumeReading()
+        fixture.scheduler.run()
+        #expect(ends.all == [true] && fixture.daemon.received.contains { $0.kind == .refusal })
+    }
+
     @Test("SES-9: a message without reply that has waited beyond its deadline never leaves")
     func lateNotes() throws {
         let (fixture, given, left) = try withSlowDaemon()

@@ -80,7 +80,7 @@ final class DaemonChannel {
         heartbeatTimer.cancel(on: scheduler)
         heartbeat = nil
         isRegistered = false
-        closing = channel
+        closing = channel ?? closing
         channel = nil
         closing?.closeAfterFlush()
     }
