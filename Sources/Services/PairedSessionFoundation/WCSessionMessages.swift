@@ -62,15 +62,9 @@ extension WCSession {
     }
 
     private var unreadyError: SessionError {
-        if pairedSession?.isSupported == false {
-            return SessionError(
-                .sessionNotSupported, .version,
-                reason: "this app and its daemon speak no common version of the protocol: update the older one")
-        }
+        if pairedSession?.isSupported == false { return SessionError(SendRefusal.notSupported, messageID: nil) }
         if delegate == nil { return SessionError(.sessionMissingDelegate, reason: "set the delegate first") }
-        if activationState == .inactive {
-            return SessionError(.sessionInactive, reason: "the session is switching to another device")
-        }
+        if activationState == .inactive { return SessionError(SendRefusal.inactive, messageID: nil) }
         return loss
             ?? SessionError(.sessionNotActivated, reason: "call activate() and wait for its callback first")
     }
