@@ -20,8 +20,8 @@ struct HandlerTurn: Sendable {
     private var begun = MonotonicTime(nanoseconds: 0)
     /// The item that failed, and the time before which it is not delivered again.
     private var paused: (ordinal: UInt64, until: MonotonicTime)?
-    /// The item that the handler cannot take, and how often it said so.
-    private var untaken: (ordinal: UInt64, times: Int)?
+    /// The pauses of the item that the handler cannot take.
+    private var spacePause = SpacePause()
     /// Waiting items whose next attempt is counted, and whether their count is durable.
     private var counted: [UInt64: Bool] = [:]
     private var bodies: [UInt64: [UInt8]] = [:]
@@ -64,11 +64,9 @@ struct HandlerTurn: Sendable {
 
     mutating func pause(of ordinal: UInt64, until time: MonotonicTime) { paused = (ordinal, time) }
 
-    /// Each further time for the same item makes the pause longer.
+    /// The handler cannot take the item now.
     mutating func pauseWithoutAttempt(of ordinal: UInt64, at time: MonotonicTime) {
-        let times = (untaken?.ordinal == ordinal ? untaken?.times ?? 0 : 0) + 1
-        untaken = (ordinal, times)
-        pause(of: ordinal, until: time + RetryPause.forSpace(afterRefusals: times))
+        pause(of: ordinal, until: time + spacePause.next(of: ordinal))
     }
 
     mutating func timeAdvanced(to time: MonotonicTime) { if let end = paused?.until, end <= time { paused = nil } }

@@ -41,13 +41,24 @@ extension FailureFrame {
 enum RetryPause {
     /// After a first failed attempt; it doubles with each further one.
     private static var first: Duration { .seconds(1) }
-    /// The longest before an item is sent again that is blocked on space at the peer (LIM-15): soon enough once there
-    /// is some, and not worth a frame meanwhile.
-    private static var longestForSpace: Duration { .seconds(60) }
 
     static func after(attempts: Int) -> Duration { first * (1 << min(max(attempts - 1, 0), 10)) }
+}
 
-    static func forSpace(afterRefusals times: Int) -> Duration { min(after(attempts: times), longestForSpace) }
+/// The pauses of an item that the peer, or the handler, has no room for. Each further time for the same item makes its
+/// pause longer; a restart begins with short ones again.
+struct SpacePause: Sendable {
+    /// The longest (LIM-15): soon enough once there is room, and not worth a frame meanwhile.
+    private static var longest: Duration { .seconds(60) }
+
+    private var last: (ordinal: UInt64, times: Int)?
+
+    /// The pause of this item from now on.
+    mutating func next(of ordinal: UInt64) -> Duration {
+        let times = (last?.ordinal == ordinal ? last?.times ?? 0 : 0) + 1
+        last = (ordinal, times)
+        return min(RetryPause.after(attempts: times), Self.longest)
+    }
 }
 
 /// The state of a queue's link.
@@ -61,9 +72,7 @@ struct PeerLink: Sendable {
     }
 
     private var open: Open?
-    /// The item that is blocked on space at the peer, and how often the peer said so. A restart begins with short
-    /// pauses again.
-    private var blockedOnSpace: (ordinal: UInt64, times: Int)?
+    private var spacePause = SpacePause()
 
     var isOpen: Bool { open != nil }
 
@@ -85,11 +94,9 @@ struct PeerLink: Sendable {
 
     mutating func pause(until time: MonotonicTime) { open?.pausedUntil = time }
 
-    /// The peer has no space for an item: each further refusal of the same item makes the pause longer.
+    /// The peer has no space for an item.
     mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime) {
-        let times = (blockedOnSpace?.ordinal == ordinal ? blockedOnSpace?.times ?? 0 : 0) + 1
-        blockedOnSpace = (ordinal, times)
-        pause(until: time + RetryPause.forSpace(afterRefusals: times))
+        pause(until: time + spacePause.next(of: ordinal))
     }
 
     /// When everything unacknowledged is sent again; nil if nothing depends on time.
