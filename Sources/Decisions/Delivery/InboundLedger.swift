@@ -172,13 +172,19 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// An `outcomeAck` frame has come: the sender will not ask about this item again.
     package mutating func outcomeAcknowledged(_ sequence: UInt64, at reading: ClockReading) -> InboundTransition {
-        guard var record = records.record(sequence: sequence), !record.isUnfinished else { return InboundTransition() }
+        guard let record = records.record(sequence: sequence), !record.isUnfinished else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
             transition.mayWait = true
-            guard record.isDeadLetter else { return ledger.remove(record, &transition) }
-            record.sequence = nil
-            ledger.put(record, &transition)
+            ledger.dropSequence(of: record, &transition)
         }
+    }
+
+    /// The outcome of an item is reported no more; an item that has ended goes with it, unless it is a dead letter.
+    private mutating func dropSequence(of record: InboundRecord, _ transition: inout InboundTransition) {
+        guard record.isUnfinished || record.isDeadLetter else { return remove(record, &transition) }
+        var kept = record
+        kept.sequence = nil
+        put(kept, &transition)
     }
 
     /// The link is ready: answers that the sender may have missed are sent again.
@@ -197,13 +203,8 @@ package struct InboundLedger: ~Copyable, Sendable {
         guard epoch != journal.epoch else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
             for sequence in ledger.records.sequences {
-                guard var record = ledger.records.record(sequence: sequence) else { continue }
-                if !record.isUnfinished, !record.isDeadLetter {
-                    ledger.remove(record, &transition)
-                } else {
-                    record.sequence = nil
-                    ledger.put(record, &transition)
-                }
+                guard let record = ledger.records.record(sequence: sequence) else { continue }
+                ledger.dropSequence(of: record, &transition)
             }
             ledger.journal.startEpoch(epoch)
         }
