@@ -85,7 +85,7 @@ import Testing
 
     @Test func `SES-73: the context goes, and the next one continues its revisions`() throws {
         var queue = try outbound(channel: .context)
-        let (first, _) = try queue.setContext(item(1), digest: [1], policy: .ifChanged, at: reading(0))
+        let (first, _) = try queue.setContext(item(1), digest: [1], at: reading(0))
         #expect(first == .set(revision: 1))
         let cleared = queue.clear(at: reading(1))
         #expect(queue.context?.isCleared == true && !queue.needsContextAgain)
@@ -99,7 +99,7 @@ import Testing
             })
         _ = queue.startEpoch(2, at: reading(2))
         #expect(queue.needsContextAgain == false, "what was removed is not sent again")
-        let (next, _) = try queue.setContext(item(2), digest: [1], policy: .ifChanged, at: reading(3))
+        let (next, _) = try queue.setContext(item(2), digest: [1], at: reading(3))
         #expect(next == .set(revision: 2))
     }
 

@@ -49,7 +49,7 @@ import Testing
     @Test("DEL-19: the context's row is in the transition of its item, at both ends")
     func sameTransition() throws {
         var queue = try outbound(channel: .context)
-        let sent = try queue.setContext(item(1), digest: [7], policy: .ifChanged, at: reading(0)).1
+        let sent = try queue.setContext(item(1), digest: [7], at: reading(0)).1
         var ledger = try inbound(channel: .context)
         let received = ledger.arrived(arrived(1, revision: 1), at: reading(0))
         func tables(_ changes: [DeliveryChange]) -> Set<DeliveryTable> {

@@ -206,7 +206,7 @@ import Testing
     func contextsStay() throws {
         var queue = try outbound(channel: .context)
         _ = queue.linkOpened(received: 0, at: reading(0))
-        let (_, sent) = try queue.setContext(item(1), digest: [1], policy: .ifChanged, at: reading(0))
+        let (_, sent) = try queue.setContext(item(1), digest: [1], at: reading(0))
         guard case .send(let dispatch)? = sent.effects.last else { throw Unexpected("not sent: \(sent.effects)") }
         #expect(dispatch.remaining == nil)
         queue.linkClosed()

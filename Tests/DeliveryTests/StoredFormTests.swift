@@ -31,7 +31,7 @@ import Testing
         var urgent = try outbound(channel: .urgent)
         var received = try inbound(channel: .context)
         let start = reading(0)
-        var changes = try context.setContext(item(1, topic: "t"), digest: [1], policy: .always, at: start).1.changes
+        var changes = try context.setContext(item(1, topic: "t"), digest: [1], at: start).1.changes
         changes += try urgent.enqueueUrgent(item(2, kind: "main", after: 9), at: start)?.changes ?? []
         changes += received.arrived(arrived(1, age: .seconds(1), topic: "t", revision: 1), at: start).changes
         return changes.compactMap { if case .put(let key, let value) = $0 { (key, value.bytes) } else { nil } }

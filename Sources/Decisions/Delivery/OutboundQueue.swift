@@ -181,11 +181,10 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     /// Sets the context: an older one that waits is superseded. An item that is known is the same update again.
     /// Refuses as ``enqueue(_:at:unless:)`` does; `digest` distinguishes equal bodies from others.
     package mutating func setContext(
-        _ item: OutboundItem, digest: [UInt8], policy: ContextPolicy, at reading: ClockReading,
-        unless refusal: QueueFull? = nil
+        _ item: OutboundItem, digest: [UInt8], at reading: ClockReading, unless refusal: QueueFull? = nil
     ) throws(QueueFull) -> (ContextUpdate, OutboundTransition) {
         if let known = records[item.id] { return (.set(revision: known.revision ?? 0), .duplicate) }
-        let update = latest.update(to: digest, policy, in: journal.header)
+        let update = latest.update(to: digest, item.policy, in: journal.header)
         guard case .set(let revision) = update else { return (update, OutboundTransition()) }
         let next = SentContext(revision: revision, digest: digest)
         return (update, try set(item, next, at: reading, unless: refusal))

@@ -33,8 +33,7 @@ package final class ContextDelivery {
         queues.queue(key).accept(
             size: item.payload.count,
             { queue, full throws(QueueFull) in
-                let (update, transition) = try queue.setContext(
-                    item, digest: digest, policy: item.policy, at: reading, unless: full)
+                let (update, transition) = try queue.setContext(item, digest: digest, at: reading, unless: full)
                 return ((update, transition.isDuplicate), transition)
             },
             then: { [environment] result in
