@@ -89,13 +89,7 @@ package struct BodyFields: Sendable {
     package func array<Element>(
         _ key: String, _ expected: StaticText, _ convert: (PropertyListValue) -> Element?
     ) throws(WireError) -> [Element] {
-        let values = try required(key, "an array", \.arrayValue)
-        var elements: [Element] = []
-        for value in values {
-            guard let element = convert(value) else { throw .invalidValue(key: key, expected: expected) }
-            elements.append(element)
-        }
-        return elements
+        try required(key, expected) { $0.list(convert) }
     }
 
     /// The elements of an array of dictionaries.

@@ -69,9 +69,9 @@ package struct QueryFrame: TypedFrame {
             guard let item = body[BodyKey.item]?.identifierValue else { throw .item }
             return .cancel(item)
         case .subscribe:
-            guard let values = body[BodyKey.items]?.arrayValue, values.count <= Limits.pageItems else { throw .items }
-            let items = values.compactMap(\.identifierValue)
-            guard items.count == values.count else { throw .items }
+            guard let items = body[BodyKey.items]?.list(atMost: Limits.pageItems, \.identifierValue) else {
+                throw .items
+            }
             return .subscribe(items)
         case .budget: return .budget
         case .apply:
