@@ -8,12 +8,15 @@ package import TandemReactor
 
 /// A thread for files, started with the first job; belongs to one scheduler.
 package final class FileWorker {
+    /// Entries that are removed before another job has its turn.
+    private static var removedAtOnce: Int { 256 }
+
     private let queue = JobQueue()
     private var thread: LoopThread?
     private let scheduler: any Scheduler
     private var isClosed = false
     /// Directories that are being removed, one after another: each holds descriptors, as many as it is deep.
-    var removals: [(removal: TreeRemoval, completion: (FileError?) -> Void)] = []
+    private var removals: [(removal: TreeRemoval, completion: (FileError?) -> Void)] = []
 
     package init(for scheduler: any Scheduler) { self.scheduler = scheduler }
 
@@ -61,6 +64,38 @@ package final class FileWorker {
         then completion: @escaping (Result<Value, Failure>) -> Void
     ) {
         perform({ Result { () throws(Failure) in try job() } }, then: completion)
+    }
+
+    /// Removes what the job names, in steps, so that other jobs come between.
+    /// - Parameter completion: called with the reason why an entry stays; nil if all are gone. Not called if the worker
+    ///   closes before.
+    package func remove(
+        _ job: @escaping @Sendable () throws(FileError) -> TreeRemoval?,
+        then completion: @escaping (FileError?) -> Void
+    ) {
+        attempt(job) { [weak self] result in
+            switch result {
+            case .failure(let error): completion(error)
+            case .success(nil): completion(nil)
+            case .success(let removal?): self?.add(removal, completion)
+            }
+        }
+    }
+
+    private func add(_ removal: TreeRemoval, _ completion: @escaping (FileError?) -> Void) {
+        removals.append((removal, completion))
+        if removals.count == 1 { goOn() }
+    }
+
+    private func goOn() {
+        guard let (removal, completion) = removals.first else { return }
+        perform({ removal.step(Self.removedAtOnce) }) { [weak self] isDone in
+            if isDone {
+                self?.removals.removeFirst()
+                completion(removal.failure)
+            }
+            self?.goOn()
+        }
     }
 
     /// Waits for the submitted jobs; their completions come later, as always. For tests that turn time by hand.

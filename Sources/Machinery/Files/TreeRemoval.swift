@@ -73,43 +73,6 @@ package final class TreeRemoval: @unchecked Sendable {
     }
 }
 
-extension FileWorker {
-    /// Entries that are removed before another job has its turn.
-    private static var removedAtOnce: Int { 256 }
-
-    /// Removes what the job names, in steps, so that other jobs come between.
-    /// - Parameter completion: called with the reason why an entry stays; nil if all are gone. Not called if the worker
-    ///   closes before.
-    package func remove(
-        _ job: @escaping @Sendable () throws(FileError) -> TreeRemoval?,
-        then completion: @escaping (FileError?) -> Void
-    ) {
-        attempt(job) { [weak self] result in
-            switch result {
-            case .failure(let error): completion(error)
-            case .success(nil): completion(nil)
-            case .success(let removal?): self?.add(removal, completion)
-            }
-        }
-    }
-
-    private func add(_ removal: TreeRemoval, _ completion: @escaping (FileError?) -> Void) {
-        removals.append((removal, completion))
-        if removals.count == 1 { goOn() }
-    }
-
-    private func goOn() {
-        guard let (removal, completion) = removals.first else { return }
-        perform({ removal.step(Self.removedAtOnce) }) { [weak self] isDone in
-            if isDone {
-                self?.removals.removeFirst()
-                completion(removal.failure)
-            }
-            self?.goOn()
-        }
-    }
-}
-
 /// An open directory of a removal and what is left of its names: at the top those that were passed in, below it all,
 /// read as their turn comes. Some file systems skip names when others go meanwhile, and an app may add some: a
 /// directory that is not empty at the end is read again, a few times, because an app that adds without end must not
