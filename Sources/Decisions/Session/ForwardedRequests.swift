@@ -366,9 +366,10 @@ private struct PartyTable: ~Copyable, Sendable {
     private mutating func remove(owner: Int32) {
         var next = owners[Int(owner)].firstAsker
         while next >= 0 {
-            byApp.remove(Int(next), Asker.hash(owner, askers[Int(next)].app))
+            let asker = askers[Int(next)]
+            byApp.remove(Int(next), Asker.hash(owner, asker.app))
             askers.remove(Int(next))
-            next = askers[Int(next)].next
+            next = asker.next
         }
         owners.remove(Int(owner))
     }
