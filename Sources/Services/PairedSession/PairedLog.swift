@@ -42,9 +42,9 @@ public enum PairedLog {
     package static func takes(_ level: LogLevel) -> Bool { state.withLock { level >= $0.threshold } }
 
     package static func write(_ event: LogEvent) {
-        guard takes(event.level) else { return }
-        let receiver = state.withLock(\.receiver)
-        if let receiver { receiver(event) } else { standardError.write(event) }
+        let current = state.withLock { $0 }
+        guard event.level >= current.threshold else { return }
+        if let receiver = current.receiver { receiver(event) } else { standardError.write(event) }
     }
 }
 
