@@ -15,7 +15,6 @@ package final class LogSink: Sendable {
     private let isJournal: Bool
     /// The raw value of the lightest level that is written.
     private let threshold: Atomic<UInt8>
-    private let dropped = Atomic<UInt64>(0)
     /// Dropped lines that no line has reported yet.
     private let unreported = Atomic<UInt64>(0)
 
@@ -30,9 +29,6 @@ package final class LogSink: Sendable {
     /// Writes events of at least this level from now on.
     package func setThreshold(_ level: LogLevel) { threshold.store(level.rawValue, ordering: .relaxed) }
 
-    /// The number of lines lost because the reader did not keep up.
-    package var droppedLines: UInt64 { dropped.load(ordering: .relaxed) }
-
     /// The sink as a closure for those who log.
     package var handler: LogHandler { { self.write($0) } }
 
@@ -43,9 +39,7 @@ package final class LogSink: Sendable {
         if lost > 0, !writeLine(of: LogEvent(.warning, "log lines dropped", .integer("count", lost))) {
             unreported.wrappingAdd(lost, ordering: .relaxed)
         }
-        guard !writeLine(of: event) else { return }
-        dropped.wrappingAdd(1, ordering: .relaxed)
-        unreported.wrappingAdd(1, ordering: .relaxed)
+        if !writeLine(of: event) { unreported.wrappingAdd(1, ordering: .relaxed) }
     }
 
     private func writeLine(of event: LogEvent) -> Bool {
