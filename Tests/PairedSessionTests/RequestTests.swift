@@ -262,7 +262,7 @@ struct RequestTests {
             core.ask(.apply(envelope: envelope), pairing: nil, channel: .configuration) { ends.add($0.error) }
         }
         fixture.scheduler.run()
-        #expect(ends.all.map { $0?.name } == ["too-large"])
+        #expect(ends.all.map { $0?.name } == ["too-large"] && ends.all.first??.messageID == nil)
         #expect(!fixture.daemon.received.contains { $0.kind == .query && $0.command == "apply" })
     }
 

@@ -54,7 +54,8 @@ extension SessionError {
         return error
     }
 
-    static func tooManyRequests(_ id: UniqueIdentifier) -> SessionError {
+    /// - Parameter id: of the message; nil for a question to the daemon, whose identifier no caller knows.
+    static func tooManyRequests(_ id: UniqueIdentifier?) -> SessionError {
         SessionError(
             .genericError, .tooManyRequests, reason: "too many messages wait",
             limit: Limits.openRequests, messageID: id, isRetryable: true)
@@ -125,7 +126,7 @@ extension SessionError {
     }
 
     /// A message that has no frame: this library should have refused its content.
-    static func notWritten(_ error: WireError, messageID: UniqueIdentifier) -> SessionError {
+    static func notWritten(_ error: WireError, messageID: UniqueIdentifier?) -> SessionError {
         SessionError(
             .genericError, name: error.refusalName.rawValue, reason: "the message cannot be written: \(error)",
             messageID: messageID)

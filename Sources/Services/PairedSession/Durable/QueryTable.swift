@@ -44,18 +44,18 @@ final class QueryTable {
         guard daemon.isRegistered, pairing != nil || !needsPairing else {
             let standing = connection.machine.standing(of: pairing)
             let refusal = daemon.isRegistered ? nil : standing.refusal
-            return completion(.failure(SessionError(refusal ?? .withoutPairing(named), messageID: id)))
+            return completion(.failure(SessionError(refusal ?? .withoutPairing(named), messageID: nil)))
         }
         let frame: Frame
         do throws(WireError) {
             frame = try QueryFrame(question, id: id, app: app, pairing: pairing, channel: channel).frame()
         } catch {
-            return completion(.failure(.notWritten(error, messageID: id)))
+            return completion(.failure(.notWritten(error, messageID: nil)))
         }
         let deadline = scheduler.now + Limits.standardDeadline
         let target = needsPairing ? pairing ?? .zero : .zero
         guard open.open(id, to: target, deadline: deadline, token: completion) else {
-            return completion(.failure(.tooManyRequests(id)))
+            return completion(.failure(.tooManyRequests(nil)))
         }
         timer.watch(deadline)
         daemon.send(frame)
@@ -109,7 +109,7 @@ final class QueryTable {
             .failure(
                 SessionError(
                     SessionError.Code(rawValue: answer.code) ?? .genericError, name: answer.name,
-                    reason: "the daemon does not answer '\(answer.command)'", messageID: answer.id)))
+                    reason: "the daemon does not answer '\(answer.command)'")))
     }
 
     /// Fails the queries about a pairing that is gone, or all.

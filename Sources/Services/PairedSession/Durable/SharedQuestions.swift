@@ -28,7 +28,7 @@ final class SharedQuestions<Key: Hashable, Answer> {
         _ key: Key, then completion: @escaping Completion<Answer>,
         by ask: @escaping (_ ended: @escaping Completion<Answer>) -> Void
     ) {
-        guard count < Limits.openRequests else { return completion(.failure(.tooManyRequests(.random()))) }
+        guard count < Limits.openRequests else { return completion(.failure(.tooManyRequests(nil))) }
         count += 1
         if waiting[key] == nil { order.append(key) }
         waiting[key, default: ([], ask)].calls.append(completion)

@@ -82,7 +82,7 @@ final class Withdrawals {
             underWay += 1
             let connection = daemon.number
             queries.ask(.cancel(item.id), of: item.queue.pairing, on: item.queue.channel) { [weak self] result in
-                self?.answered(item, result, on: connection)
+                self?.answered(item, result.mapError { $0.about(message: item.id, peer: nil) }, on: connection)
             }
         }
     }
