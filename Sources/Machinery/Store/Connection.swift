@@ -35,9 +35,14 @@ final class Connection {
             | SQLITE_OPEN_NOFOLLOW
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, flags, fileSystem)
-        guard code == SQLITE_OK, let opened, CTandemSQLite_set_defensive(opened) == SQLITE_OK else {
+        guard code == SQLITE_OK, let opened else {
             sqlite3_close_v2(opened)
             throw ResultCode(raw: code)
+        }
+        let defensive = CTandemSQLite_set_defensive(opened)
+        guard defensive == SQLITE_OK else {
+            sqlite3_close_v2(opened)
+            throw ResultCode(raw: defensive)
         }
         self.path = path
         handle = opened
