@@ -62,18 +62,18 @@ struct QueueClock: Sendable, Equatable {
 
     /// Goes on from the stored mark; the time switched off counts, by the wall clock.
     init(resuming mark: Mark, at reading: ClockReading) {
-        let (difference, overflow) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
         let wasSet = mark.wall >= WallTime.earliestStored.milliseconds
-        let isPlausible = wasSet && !overflow && 0...Self.longestAbsence ~= difference
-        start = Self.sum(mark.milliseconds, isPlausible ? difference : 0)
+        let absence = Self.difference(reading.wall.milliseconds, mark.wall) ?? -1
+        let isPlausible = wasSet && 0...Self.longestAbsence ~= absence
+        start = Self.sum(mark.milliseconds, isPlausible ? absence : 0)
         origin = reading.monotonic
     }
 
     /// Something is stored of this time: the mark is older than that. A time much later is that of an earlier version,
     /// whose queues followed a clock that was not set: it counts for nothing, because it would end all that waits.
     mutating func raise(to milliseconds: Int64) {
-        let (difference, overflow) = milliseconds.subtractingReportingOverflow(start)
-        if !overflow, difference <= Self.longestAbsence { start = max(start, milliseconds) }
+        guard let difference = Self.difference(milliseconds, start), difference <= Self.longestAbsence else { return }
+        start = max(start, milliseconds)
     }
 
     func milliseconds(at time: MonotonicTime) -> Int64 {
@@ -88,16 +88,16 @@ struct QueueClock: Sendable, Equatable {
 
     /// Whether the mark is older than a second.
     func hasPassed(_ mark: Mark, at reading: ClockReading) -> Bool {
-        let (passed, overflow) = milliseconds(at: reading.monotonic).subtractingReportingOverflow(mark.milliseconds)
-        return overflow || passed > 1000
+        Self.difference(milliseconds(at: reading.monotonic), mark.milliseconds).map { $0 > 1000 } ?? true
     }
 
     /// Whether a clock that resumed from this mark would differ from this one: the wall clock was set meanwhile.
     func strays(from mark: Mark, at reading: ClockReading) -> Bool {
-        let (elapsed, isFar) = milliseconds(at: reading.monotonic).subtractingReportingOverflow(mark.milliseconds)
-        let (shown, isFarther) = reading.wall.milliseconds.subtractingReportingOverflow(mark.wall)
-        let (difference, isFarthest) = shown.subtractingReportingOverflow(elapsed)
-        return isFar || isFarther || isFarthest || difference.magnitude > 1000
+        guard let elapsed = Self.difference(milliseconds(at: reading.monotonic), mark.milliseconds),
+            let shown = Self.difference(reading.wall.milliseconds, mark.wall),
+            let difference = Self.difference(shown, elapsed)
+        else { return true }
+        return difference.magnitude > 1000
     }
 
     /// The queue's time at which a time to live is over that begins now.
@@ -112,6 +112,12 @@ struct QueueClock: Sendable, Equatable {
         let (time, isFarther) = origin.nanoseconds.addingReportingOverflow(
             UInt64(clamping: overflow || isFar ? .max : nanoseconds))
         return MonotonicTime(nanoseconds: isFarther ? .max : time)
+    }
+
+    /// The time from the second to the first; nil beyond what 64 bits hold.
+    private static func difference(_ time: Int64, _ other: Int64) -> Int64? {
+        let (difference, overflow) = time.subtractingReportingOverflow(other)
+        return overflow ? nil : difference
     }
 
     static func sum(_ left: Int64, _ right: Int64) -> Int64 {
