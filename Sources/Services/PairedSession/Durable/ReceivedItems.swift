@@ -98,7 +98,8 @@ package struct DeliveredItem: Sendable {
     }
 
     /// Why this process does not see the item's file; nil if it does, or the item has none. An app in a container or a
-    /// mount namespace may not have the daemon's path, and a handler that returned would have the file deleted.
+    /// mount namespace may not have the daemon's path, and a handler that returned would have the file deleted. The
+    /// loop looks itself: the daemon has just written the entry, and the item must keep its place before the next one.
     var hiddenFile: (path: String, reason: String)? {
         guard channel.properties.hasFile, let path = content[BodyKey.path]?.stringValue else { return nil }
         do throws(SystemError) {
