@@ -45,7 +45,7 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     case outboundPack = 14
     case inboundPack = 15
 
-    /// Whether a queue has one such row, or one for each item.
+    /// Whether a queue has a row of this table for each item, and not one in all.
     package var hasOrdinals: Bool {
         switch self {
         case .outboundRecord, .outboundPayload, .outboundItem, .outboundEnd, .outboundPack: true

@@ -11,7 +11,7 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     /// Run once the changes are durable.
     package internal(set) var effects: [Effect] = []
     /// Effects that rest on what is durable, and wait for no commit: an item for its handler, whose attempt is counted;
-    /// the word that the peer has stored an item.
+    /// the report that the peer has stored an item.
     package internal(set) var atOnce: [Effect] = []
     /// No caller awaits the effects, and everything that a crash takes back comes again: the commit may wait for others
     /// (LIM-75).

@@ -1,5 +1,6 @@
-// Items that their apps have taken back before they were submitted (SES-54). A submission may lie in a connection that
-// is lost for its app, but not yet for its daemon: it would be accepted behind the word that nothing of it is known.
+// Items that their apps have taken back before they were submitted (SES-54). The app may have lost a connection that
+// its daemon still reads. A submission in it would be accepted after the daemon has answered `unknown` to the
+// withdrawal.
 
 package import TandemBase
 package import TandemWire

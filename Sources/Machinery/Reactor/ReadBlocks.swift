@@ -125,7 +125,7 @@ package final class SliceLists {
     /// An empty array, with room if one was given back.
     package func take() -> [ByteSlice] { spares.popLast() ?? [] }
 
-    /// Empties the array and keeps its room for the next who needs one.
+    /// Empties the array and keeps its room for the next queue.
     package func giveBack(_ list: inout [ByteSlice]) {
         defer { list = [] }
         guard list.capacity > 0, list.capacity <= Self.mostRoom, spares.count < Self.most else { return }

@@ -1,7 +1,7 @@
 // Finds connections whose other end does not read at all (LIM-6): the socket is full, and for 30 s neither could more
-// be written nor did the system get rid of anything. The system counts whole buffers of up to 64 KiB, so who reads less
-// than that in this time reads nothing. Only full sockets are watched, all of a loop by one timer: a connection that is
-// written to and read from never gets here.
+// be written nor did the system get rid of anything. The system counts whole buffers of up to 64 KiB, so a peer
+// that reads less than that in this time counts as reading nothing. Only full sockets are watched, all of a loop by one
+// timer: a connection that is written to and read from never gets here.
 
 import TandemBase
 

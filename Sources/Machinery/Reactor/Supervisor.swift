@@ -1,12 +1,12 @@
-// The program that started this service and watches it, such as systemd: it hears by datagrams, as sd_notify(3) has
-// them, that the service is ready, that it ends, and that its loop turns. The service never waits for it.
+// The program that started this service and watches it, such as systemd: it is notified by datagrams, as sd_notify(3)
+// has them, that the service is ready, that it ends, and that its loop turns. The service never waits for it.
 
 internal import Glibc
 internal import TandemBase
 
 /// The supervisor of this process; confined to its loop.
 package final class Supervisor {
-    /// A change that the supervisor hears of.
+    /// A change that the supervisor is notified of.
     package enum State: Sendable {
         /// Serves its clients.
         /// - Parameter status: one line for people.

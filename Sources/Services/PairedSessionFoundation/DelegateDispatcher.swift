@@ -19,9 +19,9 @@ final class DelegateDispatcher {
     /// Where a switch stands for the delegate.
     private enum Switch {
         case none
-        /// It has heard that the session became inactive.
+        /// It was notified that the session became inactive.
         case inactive
-        /// It has heard that the session was deactivated, and has not activated it again.
+        /// It was notified that the session was deactivated, and has not activated it again.
         case deactivated
     }
 
@@ -66,7 +66,7 @@ final class DelegateDispatcher {
         switch state {
         case .inactive:
             forget()
-            // An app that has not activated the session since the last switch hears of the newest device when it does.
+            // An app that has not activated the session since the last switch is notified of the newest device then.
             guard stage == .none else { return }
             stage = .inactive
             session?.setActivation(.inactive)

@@ -183,7 +183,7 @@ extension PropertyListValue {
 }
 
 // Bodies that are dictionaries: the step from the bytes of an envelope's body to values and back, with the wire's
-// errors. Only who is the end of a frame's way calls this (FRM-8).
+// errors. Only the two ends of a frame's way call this (FRM-8).
 
 /// Reading and writing of structured bodies.
 package enum Body {
