@@ -70,6 +70,40 @@ import Testing
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
     }
 
+    @Test("CFG-17: an app's anchor for which the disk has no room is trusted once there is room, and not before")
+    func fullDiskForAnAnchor() throws {
+        let (service, subject) = (secondary.service, KeySubject(application: secondary.queue.app, role: .secondary))
+        secondary.scheduler.start { try? await service.replaceKey(subject, with: nil) }
+        secondary.scheduler.run()
+        func lines(_ message: String) -> Int { secondary.log.all.count { "\($0.message)" == message } }
+        let before = lines("configuration key trusted")
+        secondary.store.isFull = true
+        secondary.connect(TandemSession.Registration(anchor: secondary.signer.publicKey.key.pem))
+        secondary.scheduler.advance(by: .seconds(11))
+        #expect(service.anchor(of: subject.application) == nil && lines("configuration key trusted") == before)
+        #expect(lines("configuration key not stored") >= 1)
+        secondary.store.isFull = false
+        secondary.scheduler.advance(by: .seconds(21))
+        #expect(service.anchor(of: subject.application)?.source == .application)
+        #expect(lines("configuration key trusted") == before + 1)
+    }
+
+    @Test("CFG-17: an anchor that was not stored is not trusted once the operator has changed the trusted key")
+    func decidedMeanwhile() throws {
+        let (service, subject) = (secondary.service, KeySubject(application: secondary.queue.app, role: .secondary))
+        func removeKey() {
+            secondary.scheduler.start { try? await service.replaceKey(subject, with: nil) }
+            secondary.scheduler.run()
+        }
+        removeKey()
+        secondary.store.isFull = true
+        secondary.connect(TandemSession.Registration(anchor: secondary.signer.publicKey.key.pem))
+        secondary.store.isFull = false
+        removeKey()
+        secondary.scheduler.advance(by: .seconds(21))
+        #expect(service.anchor(of: subject.application) == nil)
+    }
+
     @Test("CFG-32, CFG-35: of two contents of one version that arrive together one is judged first, and no other waits")
     func twoAtOnce() throws {
         let (first, second) = (try secondary.envelope(1), try secondary.envelope(1))

@@ -80,7 +80,7 @@ final class ConfigurationReceiver {
                 }
             }
         } catch {
-            context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
+            notStored(error)
             // A file may have been written ahead of the commit that failed: it goes back to the state in force.
             files.mayDiffer(key.subject)
             repairFiles()
@@ -314,6 +314,8 @@ final class ConfigurationReceiver {
         let delayed = files.takeDelayed()
         // Ahead of the delayed checks: the answer to a repeated reload counts, and is about what that reload wrote.
         offers.timePassed(running: running)
+        // An app registers once, and a full disk must not leave its configuration without a key until the next time.
+        for (subject, pem) in registeredAnchors.takeUnlearned() { learnSoon(pem, for: subject) }
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
@@ -395,6 +397,7 @@ final class ConfigurationReceiver {
                 closed.append(step)
             }
             return Commit(changes) { [self] in
+                registeredAnchors.decided(key)
                 // With the chain, which is another one now.
                 files.reconcile(key, with: state)
                 for step in closed {
@@ -430,9 +433,7 @@ final class ConfigurationReceiver {
         connectedApps.insert(subject)
         offers.registered(subject)
         registeredAnchors.registered(registration.anchor, for: subject)
-        if let pem = registration.anchor {
-            context.scheduler.start { [self] in _ = await learn(pem, for: subject, from: .application) }
-        }
+        if let pem = registration.anchor { learnSoon(pem, for: subject) }
         checkFiles(of: subject, namesSchema: registration.schema != nil)
         guard let key = context.shownKey(of: subject) else { return }
         enqueue(key) { slot, _ in slot.applicationConnected() }
@@ -497,17 +498,30 @@ final class ConfigurationReceiver {
     func learn(
         _ pem: String, for key: KeySubject, from source: KnownAnchor.Source
     ) async -> ConfigurationAnchors.Learning? {
-        try? await committed.commit { [self] next in
-            let (learning, changes) = next.learn(pem, for: key, from: source)
-            log(learning, key)
-            return Commit(changes) { [self] in
-                if case .new(let anchor) = learning {
-                    files.writeChain(of: key, in: state)
-                    device.trustChanged(for: key, to: .key(anchor.mark))
+        do throws(StoreError) {
+            return try await committed.commit { [self] next in
+                let (learning, changes) = next.learn(pem, for: key, from: source)
+                return Commit(changes) { [self] in
+                    log(learning, key)
+                    if case .new(let anchor) = learning {
+                        files.writeChain(of: key, in: state)
+                        device.trustChanged(for: key, to: .key(anchor.mark))
+                    }
+                    return learning
                 }
-                return learning
             }
+        } catch {
+            let event = LogEvent(
+                .error, "configuration key not stored", .text("app", "\(key.application)"),
+                .text("error", error.description))
+            context.log(event, causedBy: key.application)
+            if source == .application { registeredAnchors.notStored(pem, of: key) }
+            return nil
         }
+    }
+
+    private func learnSoon(_ pem: String, for key: KeySubject) {
+        context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
     }
 
     private func log(_ learning: ConfigurationAnchors.Learning, _ key: KeySubject) {
@@ -545,11 +559,13 @@ final class ConfigurationReceiver {
     private func change(
         room: CommitRoom = .ordinary, _ transition: @escaping (inout ReceiverState) -> [RowChange]
     ) {
-        context.scheduler.start { [self] in
-            try? await committed.commit(room: room) { [self] next in
-                Commit(transition(&next)) { [self] in submitOwed() }
-            }
-        }
+        committed.perform(
+            room: room, { [self] next in Commit(transition(&next)) { [self] in submitOwed() } },
+            failure: { [self] in notStored($0) })
+    }
+
+    private func notStored(_ error: StoreError) {
+        context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
     }
 
     // MARK: files

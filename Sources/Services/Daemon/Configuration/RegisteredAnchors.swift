@@ -18,6 +18,8 @@ struct RegisteredAnchors {
     private struct Entry {
         let pem: String
         var comparison: Comparison?
+        /// The disk had no room for the trust in it.
+        var isUnlearned = false
     }
 
     private var entries: [KeySubject: Entry] = [:]
@@ -25,6 +27,22 @@ struct RegisteredAnchors {
     /// An app has registered, with this anchor or without one.
     mutating func registered(_ pem: String?, for key: KeySubject) {
         if entries[key]?.pem != pem { entries[key] = pem.map { Entry(pem: $0) } }
+        entries[key]?.isUnlearned = false
+    }
+
+    /// Trust in an anchor could not be stored; one that the app has not registered with last does not count.
+    mutating func notStored(_ pem: String, of key: KeySubject) {
+        if entries[key]?.pem == pem { entries[key]?.isUnlearned = true }
+    }
+
+    /// The operator has decided on the trust in the app's keys.
+    mutating func decided(_ key: KeySubject) { entries[key]?.isUnlearned = false }
+
+    /// The anchors that could not be stored, to be tried again once.
+    mutating func takeUnlearned() -> [(key: KeySubject, pem: String)] {
+        let unlearned = entries.filter { $0.value.isUnlearned }
+        for key in unlearned.keys { entries[key]?.isUnlearned = false }
+        return unlearned.map { ($0.key, $0.value.pem) }
     }
 
     /// The app is removed.
