@@ -102,6 +102,27 @@ struct InstalledConfigurationTests {
         #expect(try queries.first?.question() == .schema(document: [1, 2, 3]))
     }
 
+    @Test(
+        "SET-78, SES-70: a session that has ended lets go of its configuration, which could write the next one's files")
+    func ended() throws {
+        final class Follower: Sendable {}
+        weak var kept: Follower?
+        do {
+            let follower = Follower()
+            kept = follower
+            try fixture.core.install(
+                InstalledConfiguration(
+                    anchor: { _ in nil }, identifier: nil, allowsInvalidSignatures: false,
+                    load: { _, _, loaded in loaded() }, take: { _ in },
+                    follow: { _ in withExtendedLifetime(follower) {} }))
+        }
+        fixture.activate()
+        #expect(kept != nil)
+        fixture.core.run { $0.end() }
+        fixture.scheduler.run()
+        #expect(kept == nil)
+    }
+
     @Test("SES-70: a custom identifier that cannot be is refused before anything is registered")
     func badIdentifier() throws {
         let error = #expect(throws: SessionError.self) {

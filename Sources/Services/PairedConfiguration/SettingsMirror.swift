@@ -39,7 +39,8 @@ final class SettingsMirror: Sendable {
 
     private let state = Mutex(State())
     private let waitingEdits = Mutex(WaitingEdits())
-    private let observation = Mutex<ConfigurationObservation?>(nil)
+    /// Of the app's changes, and of all others.
+    private let observations = Mutex<[ConfigurationObservation]>([])
     private let store: SettingsStore
     private let stored: StoredPreferences
     private let rules: SyncRules
@@ -57,12 +58,12 @@ final class SettingsMirror: Sendable {
 
     /// Begins, before the session connects.
     func begin() {
-        store.whenPending { [weak self] in self?.lookSoon() }
-        let observation = store.notices.observeChanges { [weak self] changes in
+        let pending = store.whenPending { [weak self] in self?.lookSoon() }
+        let changes = store.notices.observeChanges { [weak self] changes in
             // The app's own are known, whether something hides them or not.
             if changes.origin != .local, changes.origin != .counterpart { self?.lookSoon() }
         }
-        self.observation.withLock { $0 = observation }
+        observations.withLock { $0 = [pending, changes] }
         core.value?.run { [weak self, bound] core in
             core.handleItems([.settings], pairing: bound) { item, token in
                 // An app without synced settings has what there is when it has some.

@@ -22,8 +22,6 @@ final class SettingsStore: Sendable {
         var defaulting: UInt64?
         /// The store of preferences, if it knows its limit before it writes.
         var room: (any BoundedPreferenceStore)?
-        /// Called when the app has changed a preference.
-        var pended: [@Sendable () -> Void] = []
 
         /// Why the store has no room for the value; nil if it has. One that takes no more room than the present value
         /// is never refused by a store that is too full already.
@@ -40,6 +38,8 @@ final class SettingsStore: Sendable {
 
     private let state = Mutex(State())
     let notices = NoticeQueue()
+    /// Of the app's changes of preferences.
+    private let pending = Observers<Void>()
 
     /// Takes the schema and lets `reset` assign defaults, which are judged together afterwards.
     /// - Parameter defaults: those that `reset` begins with, one for each declaration.
@@ -124,39 +124,39 @@ final class SettingsStore: Sendable {
     func set(_ value: SettingValue, at index: Int, needsRoom: Bool) throws(SettingError) {
         let (schema, isResetting) = state.withLock { ($0.layers.schema, $0.resetting != nil) }
         if !isResetting, let error = schema.problem(of: value, at: index) { throw error }
-        let pended = try state.withLock { state throws(SettingError) -> [@Sendable () -> Void] in
+        let isPending = try state.withLock { state throws(SettingError) -> Bool in
             if state.resetting != nil {
                 state.resetting?[index] = value
-                return []
+                return false
             }
             if !state.readings.isEmpty, state.readings[Linux.currentThread] != nil {
                 state.readings[Linux.currentThread]?.put(value, at: index)
-                return []
+                return false
             }
             let old = state.layers.values(in: .storedPreference)[index]
             // Of the hook's values the last one counts, a subclass's behind its superclass's.
             let isDefault = state.defaulting != nil && state.defaulting == Linux.currentThread
             let isOpen = !isDefault || old == nil || state.merge.isDefault(at: index)
-            guard old != value, isOpen else { return [] }
+            guard old != value, isOpen else { return false }
             if needsRoom, let fault = state.roomFault(setting: value, at: index) {
                 throw schema.error(of: value, at: index, rule: .notStorable(fault))
             }
             notices.add(.changes(state.layers.put(value, at: index, in: .storedPreference)))
             state.merge.changed(at: index, to: value, isDefault: isDefault)
-            return isDefault ? [] : state.pended
+            return !isDefault
         }
-        for action in pended { action() }
+        if isPending { pending.notify(()) }
         notices.deliver()
     }
 
     func remove(at index: Int) {
-        let pended = state.withLock { state -> [@Sendable () -> Void] in
-            guard state.layers.values(in: .storedPreference)[index] != nil else { return [] }
+        let isPending = state.withLock { state in
+            guard state.layers.values(in: .storedPreference)[index] != nil else { return false }
             notices.add(.changes(state.layers.removePreference(at: index)))
             state.merge.changed(at: index, to: nil)
-            return state.pended
+            return true
         }
-        for action in pended { action() }
+        if isPending { pending.notify(()) }
         notices.deliver()
     }
 
@@ -178,8 +178,10 @@ final class SettingsStore: Sendable {
         state.withLock { $0.defaulting = nil }
     }
 
-    /// From now on the action is called for each change of the app's, which the store lacks.
-    func whenPending(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.pended.append(action) } }
+    /// The action is called for each change of the app's, which the store lacks, as long as the observation is there.
+    func whenPending(_ action: @escaping @Sendable () -> Void) -> ConfigurationObservation {
+        pending.add { action() }
+    }
 
     /// Takes what others have changed in the store; nil for a store that cannot be read. The caller delivers the
     /// notices when it holds no lock.

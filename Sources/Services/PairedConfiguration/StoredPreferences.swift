@@ -11,7 +11,8 @@ import TandemSettings
 /// The preferences of a configuration and their store; any thread.
 final class StoredPreferences: Sendable {
     private struct State {
-        var observation: ConfigurationObservation?
+        /// Of the app's changes and of the store's.
+        var observations: [ConfigurationObservation] = []
         /// Events from before anybody could observe.
         var startEvents: [PreferenceEvent] = []
         var isOpen = false
@@ -44,12 +45,12 @@ final class StoredPreferences: Sendable {
         do throws(PreferenceStoreError) { try synchronise() } catch { isInUse = error.reason == .inUse }
         state.withLock { $0.isOpen = true }
         values.fillDefaults(defaults)
-        values.whenPending { [weak self] in self?.pended() }
-        let observation = store.observe { [weak self] in
+        let pending = values.whenPending { [weak self] in self?.pended() }
+        let changes = store.observe { [weak self] in
             // Never within the store's own update, which may be the caller.
             if ConfigurationThread.loop != nil { self?.schedule() }
         }
-        state.withLock { $0.observation = observation }
+        state.withLock { $0.observations = [pending] + [changes].compactMap(\.self) }
         if values.isPending { pended() }
         // The process that had it need not change it, so that no edit would be seen.
         if isInUse { schedule() }

@@ -140,6 +140,7 @@ package actor SessionActor {
     private func close() {
         isEnded = true
         connection.end()
+        configuration = nil
         finishActivating(.failure(SessionError(.ended, messageID: nil)))
         fail(to: nil, .ended)
         gate.removeAll()
