@@ -48,6 +48,22 @@ private final class Preferences: Configuration, @unchecked Sendable {
         #expect(place.names == ["secret.plist"])
     }
 
+    @Test("SET-36: a key file of another length is locked, and the fault says its length")
+    func wrongKeyFile() throws {
+        let app = Preferences(preferences: store(.always))
+        app.token = "swordfish"
+        try app.writePreferences()
+        let path = place.path("secret.plist.key")
+        for count in [0, 31] {
+            try #require(truncate(path, off_t(count)) == 0)
+            let error = #expect(throws: PreferenceStoreError.self) {
+                try store(.always).update { _ in PreferenceEdit() }
+            }
+            #expect(error?.reason == .locked)
+            #expect(error?.detail == "\(path) has \(count) bytes; a key file has 32")
+        }
+    }
+
     @Test("SET-36: locked, an app has its defaults; unlocked, the stored values, and what it set meanwhile is stored")
     func unlocking() throws {
         let first = store(.whenUnlocked)

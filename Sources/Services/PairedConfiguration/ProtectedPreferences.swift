@@ -253,21 +253,24 @@ private final class ProtectionKeys: Sendable {
     private func keyFile(making: Bool) throws(PreferenceFault) -> SecretBytes {
         let (parent, file) = FilePreferences.parts(of: path)
         let name = file + ".key"
+        var bytes: [UInt8]
         do throws(FileError) {
             let directory = try OwnedDirectory(existing: parent)
-            if var bytes = try directory.read(name, limit: SealedBytes.keyCount, trust: .ownAndPrivate) {
-                guard bytes.count == SealedBytes.keyCount else {
-                    throw .tooLarge(path: directory.path + "/" + name, limit: SealedBytes.keyCount)
-                }
-                return SecretBytes(taking: &bytes)
+            guard let found = try directory.read(name, limit: SealedBytes.keyCount, trust: .ownAndPrivate) else {
+                guard making else { throw .missing(path: directory.path + "/" + name) }
+                let key = SecretBytes(randomCount: SealedBytes.keyCount)
+                try directory.replace(name, with: key.exposed)
+                return key
             }
-            guard making else { throw .missing(path: directory.path + "/" + name) }
-            let key = SecretBytes(randomCount: SealedBytes.keyCount)
-            try directory.replace(name, with: key.exposed)
-            return key
+            bytes = found
         } catch {
             throw PreferenceFault(reason: .locked, detail: error.description)
         }
+        guard bytes.count == SealedBytes.keyCount else {
+            let detail = "\(path).key has \(bytes.count) bytes; a key file has \(SealedBytes.keyCount)"
+            throw PreferenceFault(reason: .locked, detail: detail)
+        }
+        return SecretBytes(taking: &bytes)
     }
 
     /// Binds a key to the machine: a copy of the file, with passphrase or key file, is not opened by another one.
