@@ -14,44 +14,38 @@ struct ConfigurationJudge {
     let now: WallTime
     let uptime: MonotonicTime
 
-    /// Bytes with the claims beside them.
-    struct Claim {
-        let envelope: [UInt8]
-        let target: PairedIdentifier
-        let device: UniqueIdentifier
-        /// The daemon's half of the decision about invalid signatures.
-        let allowsInvalid: Bool
-    }
-
     /// A new configuration: all steps. nil if it is the active one already.
     func judgeNew(
-        _ claim: Claim, mark: UInt64?, active: AppliedRecord?
+        _ offer: ConfigurationOffer, active: AppliedRecord?
     ) throws(VerificationFailure) -> AppliedRecord? {
-        var context = context(.full, claim)
+        var context = context(.full, offer.target, offer.device, allowsInvalid: offer.allowsInvalid)
         // Versions are counted for each target (CFG-30): that of another primary says nothing about this one's.
         let history = try? anchor.history()
         let known = active.flatMap { record -> AppliedRecord? in
             let payload = record.configuration.payload
             // And for the keys that count: after all of them were replaced, versions start again (CFG-88).
-            return payload.target == claim.target && payload.keySetVersion >= history?.markEpoch ?? 0 ? record : nil
+            return payload.target == offer.target && payload.keySetVersion >= history?.markEpoch ?? 0 ? record : nil
         }
-        context.mark = AppliedRecord.mark(handedOver: mark, active: known, under: history?.current.version ?? 0)
+        context.mark = AppliedRecord.mark(handedOver: offer.mark, active: known, under: history?.current.version ?? 0)
         if let active { context.clockFloor = max(context.clockFloor, active.clockFloor) }
-        let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
+        let applicable = try ApplicableConfiguration(verifying: offer.envelope, in: context)
         return applicable.isAlreadyActive ? nil : try record(applicable.verified, applied: now)
     }
 
     /// A configuration that was applied before: the load profile.
-    func judgeApplied(_ claim: Claim, applied: WallTime) throws(VerificationFailure) -> AppliedRecord {
-        let context = context(.load, claim)
-        let applicable = try ApplicableConfiguration(verifying: claim.envelope, in: context)
-        return try record(applicable.verified, applied: applied)
+    func judgeApplied(_ file: ActiveConfiguration) throws(VerificationFailure) -> AppliedRecord {
+        let context = context(.load, file.record.key.target, file.record.device, allowsInvalid: file.isWaived)
+        let applicable = try ApplicableConfiguration(verifying: file.record.envelope, in: context)
+        return try record(applicable.verified, applied: file.applied)
     }
 
-    private func context(_ profile: VerificationProfile, _ claim: Claim) -> VerificationContext {
+    /// - Parameter allowsInvalid: the daemon's half of the decision about invalid signatures.
+    private func context(
+        _ profile: VerificationProfile, _ target: PairedIdentifier, _ device: UniqueIdentifier, allowsInvalid: Bool
+    ) -> VerificationContext {
         VerificationContext(
-            profile: profile, application: home.application, role: home.role, anchor: anchor, target: claim.target,
-            device: claim.device, now: now, allowsInvalidSignatures: allowsInvalidSignatures && claim.allowsInvalid)
+            profile: profile, application: home.application, role: home.role, anchor: anchor, target: target,
+            device: device, now: now, allowsInvalidSignatures: allowsInvalidSignatures && allowsInvalid)
     }
 
     /// Step 18, which is also what makes the typed values.

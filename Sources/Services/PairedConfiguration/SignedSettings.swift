@@ -134,13 +134,10 @@ final class SignedSettings: Sendable {
             guard let home else {
                 throw VerificationFailure(.wrongApplication, "the app has not called load(application:role:directory:)")
             }
-            let claim = ConfigurationJudge.Claim(
-                envelope: offer.envelope, target: offer.target, device: offer.device,
-                allowsInvalid: offer.allowsInvalid)
             let keys = rules.anchor(of: home.role).followed(in: home)
             let judged: AppliedRecord?
             do throws(VerificationFailure) {
-                judged = try judge(home, rules, keys.anchor).judgeNew(claim, mark: offer.mark, active: active)
+                judged = try judge(home, rules, keys.anchor).judgeNew(offer, active: active)
             } catch {
                 if keys.isUnread, error.rejection.mayLackKeySets { return .notJudged(keys.failure ?? error) }
                 throw error
@@ -320,11 +317,8 @@ struct ConfigurationLoading {
             hasReverted = true
             return nil
         }
-        let claim = ConfigurationJudge.Claim(
-            envelope: staged.record.envelope, target: staged.record.key.target, device: staged.record.device,
-            allowsInvalid: staged.allowsInvalid)
         do {
-            var record = try judge.judgeNew(claim, mark: staged.mark, active: active)
+            var record = try judge.judgeNew(ConfigurationOffer(staged), active: active)
             record?.count(noted: files.attempts.elapsed(of: staged.record.digest), at: judge.home.time)
             return record
         } catch {
@@ -340,11 +334,8 @@ struct ConfigurationLoading {
             hasReverted = true
             return nil
         }
-        let claim = ConfigurationJudge.Claim(
-            envelope: file.record.envelope, target: file.record.key.target, device: file.record.device,
-            allowsInvalid: file.isWaived)
         do {
-            var record = try judge.judgeApplied(claim, applied: file.applied)
+            var record = try judge.judgeApplied(file)
             let noted = max(file.elapsed, files.attempts.elapsed(of: file.record.digest))
             record.count(noted: noted, at: judge.home.time)
             return record
