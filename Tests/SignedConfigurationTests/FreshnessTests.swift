@@ -378,6 +378,20 @@ import Testing
         #expect(slot.active?.elapsed == 4000)
     }
 
+    @Test("CFG-34: a use of a lifetime never decreases, whatever its clocks and the other accounts show")
+    func useOfALifetime() {
+        var use = LifetimeUse(applied: Fixture.now, elapsed: 5000)
+        #expect(use.used(now: Fixture.now) == 5000 && use.used(now: Fixture.now + .seconds(7)) == 7000)
+        use.advance(running: .seconds(2), now: Fixture.now)
+        #expect(use.elapsed == 7000)
+        use.advance(running: .zero, now: Fixture.now, known: 9000)
+        use.advance(running: .seconds(-60), now: Fixture.now + .seconds(-60), known: 1000)
+        #expect(use.elapsed == 9000)
+        use.advance(running: .milliseconds(Int64.max), now: Fixture.now)
+        use.advance(running: .seconds(60), now: Fixture.now)
+        #expect(use.elapsed >= Int64.max / 1_000_000)
+    }
+
     @Test("CFG-34: a lifetime is over when the wall clock says so too")
     func aLifetimeIsOverWhenTheWallClockSaysSoToo() throws {
         try Fixture.apply(try Fixture.envelope { $0.lifetime = 604_800 }, to: &slot)

@@ -61,6 +61,9 @@ package struct ConfigurationPayload: Sendable, Equatable {
     package func isOver(after used: Int64) -> Bool {
         lifetime.map { UInt64(max(0, used)) / 1000 >= $0 } ?? false
     }
+
+    /// No clock is right that is below this (CFG-33): the issue, but not later than the configuration was applied.
+    package func clockFloor(applied: WallTime) -> WallTime { min(WallTime(seconds: issued), applied) }
 }
 
 extension ConfigurationPayload {

@@ -151,28 +151,23 @@ extension StagedConfiguration {
 /// An applied configuration: a row, and `configuration.plist` or `waived.plist` in the app's directory.
 package struct ActiveConfiguration: Sendable, Equatable {
     package let record: ConfigurationRecord
-    package let applied: WallTime
-    /// Milliseconds of the lifetime already used.
-    package private(set) var elapsed: Int64
+    private var use: LifetimeUse
     /// Applied with an invalid signature that was allowed (CFG-22).
     package let isWaived: Bool
 
     package init(_ record: ConfigurationRecord, applied: WallTime, isWaived: Bool) {
         self.record = record
-        self.applied = applied
         self.isWaived = isWaived
-        elapsed = 0
+        use = LifetimeUse(applied: applied)
     }
 
-    /// No clock is right that is below this (CFG-33): its issue, but not later than it was applied.
-    package var clockFloor: WallTime { min(WallTime(seconds: record.payload.issued), applied) }
+    package var applied: WallTime { use.applied }
 
-    /// Counts running time and looks at the wall clock; never decreases.
-    /// - Parameter known: milliseconds that the library knows to be used.
-    package mutating func advance(running: Duration, now: WallTime, known: Int64 = 0) {
-        let (sum, overflow) = elapsed.addingReportingOverflow(max(0, running.saturatingMilliseconds))
-        elapsed = max(overflow ? .max : sum, known, Self.difference(from: applied, to: now))
-    }
+    /// Milliseconds of the lifetime already used.
+    package var elapsed: Int64 { use.elapsed }
+
+    /// No clock is right that is below this (CFG-33).
+    package var clockFloor: WallTime { record.payload.clockFloor(applied: applied) }
 
     /// With the lifetime counted up to now; nil without one.
     /// - Parameter running: since the last tick; of that counts only what has passed since it was applied.
@@ -180,7 +175,7 @@ package struct ActiveConfiguration: Sendable, Equatable {
         guard record.payload.lifetime != nil else { return nil }
         var counted = self
         let isNew = app.appliedSinceTick.contains(record.digest)
-        counted.advance(
+        counted.use.advance(
             running: isNew ? min(running, now.since(applied)) : running, now: now,
             known: app.library.elapsed(of: record.digest))
         return counted
@@ -188,12 +183,7 @@ package struct ActiveConfiguration: Sendable, Equatable {
 
     /// Whether the lifetime is used up at `now`; never for a configuration without one.
     package func isOver(at now: WallTime) -> Bool {
-        record.payload.isOver(after: max(elapsed, Self.difference(from: applied, to: now)))
-    }
-
-    private static func difference(from start: WallTime, to end: WallTime) -> Int64 {
-        let (difference, overflow) = end.milliseconds.subtractingReportingOverflow(start.milliseconds)
-        return overflow ? .max : difference
+        record.payload.isOver(after: use.used(now: now))
     }
 }
 
@@ -210,8 +200,9 @@ extension ActiveConfiguration {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         record = try ConfigurationRecord(&fields)
-        applied = try fields.required("applied", "an integer") { $0.timeValue }
-        elapsed = try fields.required("elapsed", "an integer from 0") { $0.elapsedValue }
+        let applied = try fields.required("applied", "an integer") { $0.timeValue }
+        let elapsed = try fields.required("elapsed", "an integer from 0") { $0.elapsedValue }
+        use = LifetimeUse(applied: applied, elapsed: elapsed)
         isWaived = try fields.required("waived", "a boolean") { $0.booleanValue }
         try fields.refuseUnknownFields()
     }

@@ -387,14 +387,13 @@ package struct ConfigurationTime: Sendable {
 struct AppliedRecord {
     let configuration: VerifiedConfiguration
     let payload: SettingsPayload
-    /// When it was applied, as far as that is known.
-    let applied: WallTime
-    /// Milliseconds of its lifetime that were used at the last count, and when that was.
-    private(set) var elapsed: Int64 = 0
+    /// Its lifetime as of the last count, and when that was.
+    private var use: LifetimeUse
     private var counted: MonotonicTime
 
     init(_ configuration: VerifiedConfiguration, _ payload: SettingsPayload, applied: WallTime, now: MonotonicTime) {
-        (self.configuration, self.payload, self.applied, counted) = (configuration, payload, applied, now)
+        (self.configuration, self.payload, counted) = (configuration, payload, now)
+        use = LifetimeUse(applied: applied)
     }
 
     var isWaived: Bool { configuration.waived != nil }
@@ -402,23 +401,22 @@ struct AppliedRecord {
     /// Counts what is used of its lifetime, which never decreases, whatever the wall clock shows later (CFG-34).
     /// - Parameter noted: milliseconds that a file says were used.
     mutating func count(noted: Int64, at time: ConfigurationTime) {
-        (elapsed, counted) = (max(used(at: time), noted), time.boot())
+        let now = time.boot()
+        use.advance(running: now.since(counted), now: time.wall(), known: noted)
+        counted = now
     }
+
+    /// Milliseconds of its lifetime that were used at the last count.
+    var elapsed: Int64 { use.elapsed }
 
     /// Whether its lifetime was over at the last count.
     var isOver: Bool { configuration.payload.isOver(after: elapsed) }
 
-    /// Milliseconds of its lifetime that are used.
-    private func used(at time: ConfigurationTime) -> Int64 {
-        let running = elapsed.addingReportingOverflow(time.boot().since(counted).saturatingMilliseconds)
-        let shown = time.wall().since(applied).saturatingMilliseconds
-        return max(running.overflow ? .max : running.partialValue, shown)
-    }
-
     /// Until its lifetime is over, or is to be counted again; nil without one.
     func timeLeft(at time: ConfigurationTime) -> Duration? {
         guard let lifetime = configuration.payload.lifetime else { return nil }
-        let left = Duration.seconds(lifetime) - .milliseconds(used(at: time))
+        let used = use.used(running: time.boot().since(counted), now: time.wall())
+        let left = Duration.seconds(lifetime) - .milliseconds(used)
         return min(left, Self.countInterval)
     }
 
@@ -439,9 +437,9 @@ struct AppliedRecord {
         }
     }
 
-    /// No clock is right that is below this: the highest `iat` that was applied, but not later than it was then.
+    /// No clock is right that is below this (CFG-33).
     var clockFloor: WallTime {
-        isWaived ? WallTime(milliseconds: 0) : min(WallTime(seconds: configuration.payload.issued), applied)
+        isWaived ? WallTime(milliseconds: 0) : configuration.payload.clockFloor(applied: use.applied)
     }
 
     var description: AppliedConfiguration {
