@@ -583,18 +583,17 @@ package struct ConfigurationSlot: Sendable, Equatable {
     ) {
         let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
         transition.conclude(.applied, ReportFacts.words(isOnTrial, false, nil) ?? "")
-        guard !deliveries.isEmpty else { return }
+        guard !deliveries.isEmpty, let active else { return }
+        // Another envelope around the same signed bytes has a sender as well: its reports have its own digest.
+        let joining = deliveries.bringing(verified.digest, of: active.record.digest)
         if isOnTrial, let trial {
             // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
             // trial lasts (CFG-79).
-            let joining = deliveries.bringing(verified.digest, of: trial.digest)
             self.trial?.deliveries = joining.joined(to: trial.deliveries).deliveries
             transition.add(.trial(self.trial))
-        } else if trial == nil, waived == nil, let digest = active?.record.digest {
-            // Another envelope around the same signed bytes has a sender as well: its reports have its own digest.
-            let joining = deliveries.bringing(verified.digest, of: digest)
-            keep(LoadReports(of: digest, to: joining, after: loadReports), &transition)
+        } else if trial == nil, waived == nil {
+            keep(LoadReports(of: active.record.digest, to: joining, after: loadReports), &transition)
         }
-        answer(verified, by: deliveries, isOnTrial: isOnTrial, &transition)
+        report(.applied, of: active.record, active.isWaived, by: joining, isOnTrial: isOnTrial, &transition)
     }
 }

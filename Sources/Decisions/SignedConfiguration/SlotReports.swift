@@ -17,19 +17,6 @@ extension ConfigurationSlot {
         }
     }
 
-    /// Adds the reports about bytes whose configuration is active already.
-    func answer(
-        _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, isOnTrial: Bool,
-        _ transition: inout ApplyTransition
-    ) {
-        for delivery in deliveries.all {
-            let facts = ReportFacts(
-                delivery: delivery, key: key, digest: verified.digest, transaction: verified.payload.transaction,
-                version: verified.payload.version, verdict: .applied, text: nil, good: good, isOnTrial: isOnTrial)
-            transition.add(.report(facts))
-        }
-    }
-
     /// Concludes the event with a refusal of the bytes, and adds the reports about it.
     func conclude(
         _ failure: VerificationFailure, of envelope: [UInt8], by deliveries: ConfigurationDeliveries,
@@ -40,9 +27,10 @@ extension ConfigurationSlot {
         let isWaiting = failure.rejection == .noKey && context.anchor == .none && !deliveries.isEmpty
         let verdict: Verdict = isWaiting ? .waitingForKey : .rejected(failure.rejection)
         transition.conclude(verdict, failure.detail)
+        let digest = SHA256.digest(envelope)
         for delivery in deliveries.all {
             let facts = ReportFacts(
-                delivery: delivery, key: key, digest: SHA256.digest(envelope),
+                delivery: delivery, key: key, digest: digest,
                 transaction: failure.payload?.transaction, version: failure.payload?.version, verdict: verdict,
                 text: failure.detail, good: good)
             transition.add(.report(facts))
