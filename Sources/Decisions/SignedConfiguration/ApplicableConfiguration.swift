@@ -11,7 +11,12 @@ package struct ApplicableConfiguration: Sendable {
 
     /// All steps of the context's profile, from the bytes.
     package init(verifying bytes: [UInt8], in context: VerificationContext) throws(VerificationFailure) {
-        verified = try VerifiedConfiguration(try UnverifiedEnvelope(bytes), in: context)
+        try self.init(try VerifiedConfiguration(try UnverifiedEnvelope(bytes), in: context), in: context)
+    }
+
+    /// The steps after the verification, in the same context.
+    init(_ verified: VerifiedConfiguration, in context: VerificationContext) throws(VerificationFailure) {
+        self.verified = verified
         let check = ApplicabilityCheck(payload: verified.payload, context: context)
         let profile = context.profile
         if profile != .forwarding { try check.target() }

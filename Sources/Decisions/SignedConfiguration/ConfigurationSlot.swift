@@ -64,18 +64,26 @@ package struct ConfigurationSlot: Sendable, Equatable {
         _ envelope: [UInt8], by deliveries: ConfigurationDeliveries, in context: VerificationContext
     ) -> ApplyTransition {
         var transition = ApplyTransition()
-        do {
-            let applicable = try ApplicableConfiguration(verifying: envelope, in: completed(context))
-            try checkWaiting(applicable.verified)
-            if applicable.isAlreadyActive {
-                answerAgain(applicable.verified, by: deliveries, &transition)
-            } else {
-                if isApplicationConnected { try context.schemaRefusal?.check(applicable.payload) }
-                stage(applicable.verified, by: deliveries, in: context, &transition)
+        do throws(VerificationFailure) {
+            let full = completed(context)
+            let verified = try VerifiedConfiguration(try UnverifiedEnvelope(envelope), in: full)
+            do throws(VerificationFailure) {
+                let applicable = try ApplicableConfiguration(verified, in: full)
+                try checkWaiting(verified)
+                if applicable.isAlreadyActive {
+                    answerAgain(verified, by: deliveries, &transition)
+                } else {
+                    if isApplicationConnected { try context.schemaRefusal?.check(verified.payload) }
+                    stage(verified, by: deliveries, in: context, &transition)
+                }
+            } catch {
+                if error.rejection == .clockUnset {
+                    try stageForClock(verified, by: deliveries, in: context, &transition)
+                }
+                throw error
             }
         } catch {
-            let failure = stageForClock(envelope, after: error, by: deliveries, in: context, &transition)
-            conclude(failure, of: envelope, by: deliveries, in: context, &transition)
+            conclude(error, of: envelope, by: deliveries, in: context, &transition)
         }
         return transition
     }
@@ -184,13 +192,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
         endLoadReports(&transition)
         guard let staged else { return transition }
         do throws(VerificationFailure) {
-            let verified = try VerifiedConfiguration(
-                try UnverifiedEnvelope(staged.record.envelope), in: completed(context))
+            let full = completed(context)
+            let verified = try VerifiedConfiguration(try UnverifiedEnvelope(staged.record.envelope), in: full)
             // Its signatures were good, and must not become ones that are waived (CFG-22).
             if let waived = verified.waived, !staged.isWaived {
                 throw VerificationFailure(waived, "the keys have changed", payload: verified.payload)
             }
-            _ = try ApplicableConfiguration(verifying: staged.record.envelope, in: completed(context))
+            _ = try ApplicableConfiguration(verified, in: full)
         } catch  where error.rejection != .clockUnset {
             // The app may have taken what it was offered, and not have answered yet: it reads its files again.
             if phase == .offered { transition.add(.reload) }
@@ -226,27 +234,20 @@ package struct ConfigurationSlot: Sendable, Equatable {
         transition.add(.mark(restarted))
     }
 
-    /// Stages a configuration that only the clock holds back (CFG-33); returns its failure, or one of CFG-22 or CFG-32.
+    /// Stages a configuration that only the clock holds back (CFG-33), unless what waits keeps it out.
     private mutating func stageForClock(
-        _ envelope: [UInt8], after failure: VerificationFailure, by deliveries: ConfigurationDeliveries,
-        in context: VerificationContext, _ transition: inout ApplyTransition
-    ) -> VerificationFailure {
-        guard failure.rejection == .clockUnset else { return failure }
-        do {
-            let verified = try VerifiedConfiguration(try UnverifiedEnvelope(envelope), in: completed(context))
-            try checkWaiting(verified)
-            let isWaived = verified.waived != nil
-            let isKept = (phase != .waitingForClock || deliveries.isEmpty) && staged?.isWaived == isWaived
-            if isKept, staged?.record.statement == verified.statement {
-                if staged?.record.digest == verified.digest { join(deliveries, &transition) }
-                return failure
-            }
-            replaceStaged(verified, by: deliveries, in: context, &transition)
-            phase = .waitingForClock
-            return failure
-        } catch {
-            return error
+        _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, in context: VerificationContext,
+        _ transition: inout ApplyTransition
+    ) throws(VerificationFailure) {
+        try checkWaiting(verified)
+        let isWaived = verified.waived != nil
+        let isKept = (phase != .waitingForClock || deliveries.isEmpty) && staged?.isWaived == isWaived
+        if isKept, staged?.record.statement == verified.statement {
+            if staged?.record.digest == verified.digest { join(deliveries, &transition) }
+            return
         }
+        replaceStaged(verified, by: deliveries, in: context, &transition)
+        phase = .waitingForClock
     }
 
     /// Counts an attempt and offers (CFG-62).
