@@ -12,15 +12,14 @@ public import TandemSettings
 /// Preferences in a file of at most 512 KiB (524,288 bytes, SET-3), in which bytes take four thirds of their number. A
 /// value without room in it is refused where it is set (``SettingError/Rule-swift.enum/notStorable(_:)``).
 public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
-    private let directory: String
-    private let name: String
+    private let place: PreferencePlace
     private let form: PreferenceForm
     private let patience: Duration
     /// The content where none is stored (SET-21).
     private let memory: MemoryPreferences?
 
     /// The path of the file; without a meaning if none is stored.
-    public var path: String { directory == "/" ? "/" + name : directory + "/" + name }
+    public var path: String { place.path }
 
     /// A file, which is made with its directories when there is something to store.
     /// - Parameter path: its last part is 1-180 of `A-Z a-z 0-9 . _ -` without a leading dot. The directory is the
@@ -36,7 +35,7 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     init(
         _ path: String, _ form: PreferenceForm, patience: Duration = FilePreferences.patience, isStored: Bool = true
     ) {
-        (directory, name) = Self.parts(of: path)
+        place = PreferencePlace(path)
         self.form = form
         self.patience = patience
         memory = isStored ? nil : MemoryPreferences()
@@ -45,17 +44,9 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     /// Whether there is a file at all.
     var isStored: Bool { memory == nil }
 
-    /// The directory and the name of a file at a path. The directory is absolute: a store is opened at every use, in
-    /// whichever directory the process is by then.
-    package static func parts(of path: String) -> (directory: String, name: String) {
-        let path = AbsolutePath.of(path)
-        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
-        return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))
-    }
-
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
         if let memory { return memory.observe(changed) }
-        guard let lookout = FileLookout(in: directory, of: [name], changed: changed) else { return nil }
+        guard let lookout = FileLookout(in: place.directory, of: [place.name], changed: changed) else { return nil }
         lookout.start()
         return ConfigurationObservation { lookout.stop() }
     }
@@ -78,12 +69,12 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     private func updateOnce(
         _ change: (PropertyListDictionary?) -> PreferenceEdit
     ) throws(PreferenceStoreError) -> Bool {
-        guard let directory = try opened() else {
+        guard let directory = try place.opened() else {
             guard !change([:]).isEmpty else { return true }
-            _ = try trying { () throws(FileError) in try OwnedDirectory(path: self.directory) }
+            _ = try place.trying { () throws(FileError) in try OwnedDirectory(path: place.directory) }
             return false
         }
-        let turn = try trying { () throws(FileError) in try directory.turn(within: patience) }
+        let turn = try place.trying { () throws(FileError) in try directory.turn(within: patience) }
         defer { withExtendedLifetime(turn) {} }
         let content = try read(in: directory)
         let edit = change(content.damage == nil ? content.entries : nil)
@@ -93,7 +84,7 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
         }
         let bytes = try formed(edit.applied(to: content.entries))
         if let damage = content.damage {
-            let aside = try trying { () throws(FileError) in try directory.keepAside(name) }
+            let aside = try place.trying { () throws(FileError) in try directory.keepAside(place.name) }
             // One that was too large to be read cannot be compared.
             guard try replace(content.bytes, with: bytes, in: directory, isKnown: content.bytes != nil) else {
                 return false
@@ -112,9 +103,9 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
     ) throws(PreferenceStoreError) -> Bool {
         do throws(FileError) {
             if isKnown {
-                try directory.replace(name, with: bytes, insteadOf: old, limit: form.limit)
+                try directory.replace(place.name, with: bytes, insteadOf: old, limit: form.limit)
             } else {
-                try directory.replace(name, with: bytes)
+                try directory.replace(place.name, with: bytes)
             }
             return true
         } catch .changedMeanwhile {
@@ -131,14 +122,10 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
         var damage: PreferenceStoreError?
     }
 
-    private func opened() throws(PreferenceStoreError) -> OwnedDirectory? {
-        try trying { () throws(FileError) in try FileError.unlessMissing(try OwnedDirectory(existing: directory)) }
-    }
-
     private func read(in directory: OwnedDirectory) throws(PreferenceStoreError) -> Content {
         var content = Content()
         do throws(FileError) {
-            content.bytes = try directory.read(name, limit: form.limit, trust: .ownOrRootsAndUnwritable)
+            content.bytes = try directory.read(place.name, limit: form.limit, trust: .ownOrRootsAndUnwritable)
         } catch .tooLarge(let path, let limit) {
             let text = FileError.tooLarge(path: path, limit: limit).description
             content.damage = PreferenceStoreError(.damaged, store: self.path, detail: text)
@@ -176,10 +163,6 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
         } catch {
             return error.detail
         }
-    }
-
-    private func trying<Result>(_ body: () throws(FileError) -> Result) throws(PreferenceStoreError) -> Result {
-        do throws(FileError) { return try body() } catch { throw PreferenceStoreError(error, store: path) }
     }
 }
 
@@ -289,10 +272,13 @@ package struct ApplicationPreferences {
         }
     }
 
+    /// The directory that the apps of a group share.
     private static func storage(ofGroup group: String, _ variable: (String) -> String?) -> Storage {
-        if variable("TANDEM_PREFERENCES") == "memory" { return .memory }
         guard let name = try? ApplicationIdentifier(group) else { return .none(noGroup) }
-        return directory(ofGroup: name, variable).map(Storage.directory) ?? .none(noGroupHome)
+        if variable("TANDEM_PREFERENCES") == "memory" { return .memory }
+        // A person's: a service's state directory is its own.
+        let home = directory(of: name) { $0 == "STATE_DIRECTORY" ? nil : variable($0) }
+        return home.map(Storage.directory) ?? .none(noGroupHome)
     }
 
     private static let noGroupHome = "neither XDG_CONFIG_HOME nor HOME is set"
@@ -335,18 +321,12 @@ package struct ApplicationPreferences {
         return "\(home)/\(name)"
     }
 
-    /// The directory that the apps of a group share, which is a person's: a service's state directory is its own.
-    private static func directory(ofGroup group: ApplicationIdentifier, _ variable: (String) -> String?) -> String? {
-        directory(of: group) { $0 == "STATE_DIRECTORY" ? nil : variable($0) }
-    }
-
     /// A file in the directory of a group.
     /// - Returns: its path; nil if nothing is stored (SET-21).
     static func path(
         ofGroup group: String, _ file: String, _ variable: (String) -> String?
     ) throws(PreferenceStoreError) -> String? {
-        let isNamed = (try? ApplicationIdentifier(group)) != nil
-        switch isNamed ? storage(ofGroup: group, variable) : Storage.none(noGroup) {
+        switch storage(ofGroup: group, variable) {
         case .directory(let directory): return directory + "/" + file
         case .memory: return nil
         case .none(let detail):

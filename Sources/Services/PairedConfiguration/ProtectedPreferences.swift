@@ -251,11 +251,11 @@ private final class ProtectionKeys: Sendable {
 
     /// The key in the file beside the store; the writer of the store has the turn at their directory.
     private func keyFile(making: Bool) throws(PreferenceFault) -> SecretBytes {
-        let (parent, file) = FilePreferences.parts(of: path)
-        let name = file + ".key"
+        let place = PreferencePlace(path)
+        let name = place.name + ".key"
         var bytes: [UInt8]
         do throws(FileError) {
-            let directory = try OwnedDirectory(existing: parent)
+            let directory = try OwnedDirectory(existing: place.directory)
             guard let found = try directory.read(name, limit: SealedBytes.keyCount, trust: .ownAndPrivate) else {
                 guard making else { throw .missing(path: directory.path + "/" + name) }
                 let key = SecretBytes(randomCount: SealedBytes.keyCount)

@@ -11,8 +11,7 @@ import TandemStore
 /// Preferences in a SQLite file, which other processes may read and change, too: their keys and values have at most
 /// 4 MiB together (LIM-114). A value without room is refused where it is set.
 public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
-    private let directory: String
-    private let name: String
+    private let place: PreferencePlace
     private let patience: Duration
     /// The files at the last reading; nil if they may have changed since then without a trace.
     private let seen = Mutex<Files?>(nil)
@@ -41,7 +40,7 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
     }
 
     /// The path of the file.
-    public var path: String { directory == "/" ? "/" + name : directory + "/" + name }
+    public var path: String { place.path }
 
     /// A file, which is made with its directories when there is something to store, for its owner alone.
     /// - Parameter path: its last part is 1-180 of `A-Z a-z 0-9 . _ -` without a leading dot, such as
@@ -51,7 +50,7 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
 
     /// As ``init(_:)``, for a test of another wait.
     package init(_ path: String, patience: Duration) {
-        (directory, name) = FilePreferences.parts(of: path)
+        place = PreferencePlace(path)
         self.patience = patience
     }
 
@@ -67,8 +66,8 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
 
     public func observe(_ changed: @escaping @Sendable () -> Void) -> ConfigurationObservation? {
         // A commit ends with the removal of the journal, or with a writing to the log of a file that has one.
-        let names = [name, name + "-journal", name + "-wal"]
-        let lookout = FileLookout(in: directory, of: names) { [weak self] in
+        let names = [place.name, place.name + "-journal", place.name + "-wal"]
+        let lookout = FileLookout(in: place.directory, of: names) { [weak self] in
             if self?.isChanged == true { changed() }
         }
         guard let lookout else { return nil }
@@ -78,13 +77,13 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
 
     /// Whether the file is another one than at the last reading: each closing is an event, also of this process's own.
     private var isChanged: Bool {
-        guard let directory = try? OwnedDirectory(existing: directory) else { return true }
-        return seen.withLock(\.self) != Files(name, in: directory)
+        guard let directory = try? OwnedDirectory(existing: place.directory) else { return true }
+        return seen.withLock(\.self) != Files(place.name, in: directory)
     }
 
     /// Remembers the files while no other process can change them.
     private func look(at directory: OwnedDirectory) {
-        let files = Files(name, in: directory)
+        let files = Files(place.name, in: directory)
         seen.withLock { $0 = files.isSettled ? files : nil }
     }
 
@@ -92,7 +91,7 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
     private func updateOnce(
         _ change: (PropertyListDictionary?) -> PreferenceEdit
     ) throws(PreferenceStoreError) -> Bool {
-        guard let directory = try opened(), try isThere(in: directory) else {
+        guard let directory = try place.opened(), try isThere(in: directory) else {
             let edit = change([:])
             if edit.isEmpty { return true }
             return try begin(edit)
@@ -104,7 +103,8 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
             return true
         } catch {
             guard error.reason == .damaged else { throw error }
-            return try replace(error, in: directory, by: change(nil))
+            try replace(error, in: directory, by: change(nil))
+            return false
         }
     }
 
@@ -113,10 +113,10 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
         _ directory: OwnedDirectory,
         _ change: (PropertyListDictionary, [EntryFile.Entry]) throws(PreferenceStoreError) -> EntryChanges
     ) throws(PreferenceStoreError) {
-        let folder = try trying { () throws(FileError) in try directory.resolvedPath() }
+        let folder = try place.trying { () throws(FileError) in try directory.resolvedPath() }
         var fault: PreferenceStoreError?
         do throws(StoreError) {
-            try EntryFile("\(folder)/\(name)", patience: patience).update { rows in
+            try EntryFile("\(folder)/\(place.name)", patience: patience).update { rows in
                 look(at: directory)
                 do throws(PreferenceStoreError) {
                     return try change(try Self.entries(in: rows, store: path), rows)
@@ -135,32 +135,32 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
     /// - Returns: false if another process was faster.
     private func begin(_ edit: PreferenceEdit) throws(PreferenceStoreError) -> Bool {
         let bytes = try bytes(after: edit)
-        return try trying { () throws(FileError) in
-            let directory = try OwnedDirectory(path: directory)
+        return try place.trying { () throws(FileError) in
+            let directory = try OwnedDirectory(path: place.directory)
             let turn = try directory.turn(within: patience)
             defer { withExtendedLifetime(turn) {} }
-            guard try directory.trustedStatus(of: name) == nil else { return false }
+            guard try directory.trustedStatus(of: place.name) == nil else { return false }
             // SQLite would roll a journal without its file back into the new one.
-            for part in Self.parts { try directory.remove(name + part) }
-            try directory.replace(name, with: bytes)
+            for part in Self.parts { try directory.remove(place.name + part) }
+            try directory.replace(place.name, with: bytes)
             return true
         }
     }
 
     /// Begins a new file in the place of a damaged one, which is kept aside.
-    /// - Returns: false if another process was faster; never true.
+    /// - Throws: the damage; nothing if another process was faster.
     private func replace(
         _ damage: PreferenceStoreError, in directory: OwnedDirectory, by edit: PreferenceEdit
-    ) throws(PreferenceStoreError) -> Bool {
+    ) throws(PreferenceStoreError) {
         guard !edit.isEmpty else { throw damage }
         let bytes = try bytes(after: edit)
-        let turn = try trying { () throws(FileError) in try directory.turn(within: patience) }
+        let turn = try place.trying { () throws(FileError) in try directory.turn(within: patience) }
         defer { withExtendedLifetime(turn) {} }
-        guard isDamaged(in: directory) else { return false }
-        let aside = try trying { () throws(FileError) in
-            let aside = try directory.keepAside(name)
-            for part in Self.parts { try directory.move(name + part, to: aside + part) }
-            try directory.replace(name, with: bytes)
+        guard isDamaged(in: directory) else { return }
+        let aside = try place.trying { () throws(FileError) in
+            let aside = try directory.keepAside(place.name)
+            for part in Self.parts { try directory.move(place.name + part, to: aside + part) }
+            try directory.replace(place.name, with: bytes)
             return aside
         }
         throw PreferenceStoreError(.damaged, store: path, detail: damage.detail, aside: aside)
@@ -175,16 +175,8 @@ public final class SQLitePreferences: PreferenceStore, BoundedPreferenceStore {
         }
     }
 
-    private func opened() throws(PreferenceStoreError) -> OwnedDirectory? {
-        try trying { () throws(FileError) in try FileError.unlessMissing(try OwnedDirectory(existing: directory)) }
-    }
-
     private func isThere(in directory: OwnedDirectory) throws(PreferenceStoreError) -> Bool {
-        try trying { () throws(FileError) in try directory.trustedStatus(of: name) } != nil
-    }
-
-    private func trying<Result>(_ body: () throws(FileError) -> Result) throws(PreferenceStoreError) -> Result {
-        do throws(FileError) { return try body() } catch { throw PreferenceStoreError(error, store: path) }
+        try place.trying { () throws(FileError) in try directory.trustedStatus(of: place.name) } != nil
     }
 }
 
