@@ -16,17 +16,22 @@ package enum KeyRoleName: String, Sendable, Hashable, CaseIterable {
 
 /// The form that all statements about one app share: kind, version of the form, and critical fields (step 11).
 enum StatementForm {
-    /// The fault; nil if the statement is of this kind and understood.
-    static func fault(
-        type: String, specification: String, critical: [String]?, expected: String, known: Set<String>
-    ) -> (rejection: Rejection, detail: String)? {
-        guard type == expected else { return (.wrongType, "'typ' is not '\(expected)'") }
+    /// Refuses a statement that is not of this kind, or not understood.
+    /// - Parameter payload: of a configuration, for its failure.
+    static func check(
+        type: String, specification: String, critical: [String]?, expected: String, known: Set<String>,
+        of payload: ConfigurationPayload? = nil
+    ) throws(VerificationFailure) {
+        guard type == expected else {
+            throw VerificationFailure(.wrongType, "'typ' is not '\(expected)'", payload: payload)
+        }
         let minor = specification.hasPrefix("1.") ? specification.dropFirst(2) : ""
         guard !minor.isEmpty, minor.utf8.count <= 3, minor.utf8.allSatisfy(\.isASCIIDigit) else {
-            return (.wrongType, "'spec' is not 1.n; this verifier is too old")
+            throw VerificationFailure(.wrongType, "'spec' is not 1.n; this verifier is too old", payload: payload)
         }
-        guard let field = critical?.first(where: { !known.contains($0) }) else { return nil }
-        return (.critical, "'crit' names \(OutsideText.quoted(field)), which this verifier does not know")
+        guard let field = critical?.first(where: { !known.contains($0) }) else { return }
+        let detail = "'crit' names \(OutsideText.quoted(field)), which this verifier does not know"
+        throw VerificationFailure(.critical, detail, payload: payload)
     }
 }
 
@@ -83,9 +88,8 @@ private struct StatementHead {
     }
 
     func check(_ expected: String, known: Set<String>) throws(VerificationFailure) {
-        let fault = StatementForm.fault(
+        try StatementForm.check(
             type: type, specification: specification, critical: critical, expected: expected, known: known)
-        if let fault { throw VerificationFailure(fault.rejection, fault.detail) }
     }
 
     static func fields(_ type: String, _ subject: KeySubject, _ issued: UInt64) -> PropertyListDictionary {

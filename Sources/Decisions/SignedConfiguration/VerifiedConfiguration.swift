@@ -67,17 +67,11 @@ package struct VerifiedConfiguration: Sendable {
         } catch {
             throw VerificationFailure(.payloadMalformed, error.description)
         }
-        try payload.checkKind(type: fields["typ"]?.stringValue ?? "")
+        // The first part of step 11: a configuration, of a version that is understood.
+        try StatementForm.check(
+            type: fields["typ"]?.stringValue ?? "", specification: payload.specification, critical: payload.critical,
+            expected: "config", known: ConfigurationPayload.knownFields, of: payload)
         try context.subject.check(payload.subject, of: payload)
         return payload
-    }
-}
-
-extension ConfigurationPayload {
-    /// The first part of step 11: a configuration, of a version that is understood.
-    fileprivate func checkKind(type: String) throws(VerificationFailure) {
-        let fault = StatementForm.fault(
-            type: type, specification: specification, critical: critical, expected: "config", known: Self.knownFields)
-        if let fault { throw VerificationFailure(fault.rejection, fault.detail, payload: self) }
     }
 }
