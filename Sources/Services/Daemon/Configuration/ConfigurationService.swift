@@ -372,23 +372,20 @@ final class ConfigurationService {
             return await keys.follow(envelope, of: subject, app, wait)
         }
         let payload: ConfigurationPayload
-        let (side, goesOn): (DeviceRole, Bool)
+        let goesOn: Bool
         do throws(VerificationFailure) {
             payload = try claimed(envelope, app: app)
-            (side, goesOn) = (context.side(of: app), isForSecondaries(payload))
-            if payload.role != side || goesOn { try keys.check(envelope, payload) }
+            goesOn = isForOthers(payload)
+            if goesOn { try keys.check(envelope, payload) }
         } catch { return .failed(ControlFailure(error)) }
-        switch (side, payload.role) {
-        case _ where goesOn: return await forward(envelope, payload, wait, stage)
-        case (.primary, .primary), (.secondary, .secondary):
-            guard stage == nil else {
-                return .failed(ControlFailure(.badRequest, "it is for this device's own app; there is no rollout"))
-            }
-            return await applyHere(envelope, payload, wait)
-        case (.primary, .secondary): return await forward(envelope, payload, wait, stage)
-        case (.secondary, .primary):
-            return .failed(.noPrimaryApp)
+        if goesOn {
+            guard payload.role == .secondary else { return .failed(.noPrimaryApp) }
+            return await forward(envelope, payload, wait, stage)
         }
+        guard stage == nil else {
+            return .failed(ControlFailure(.badRequest, "it is for this device's own app; there is no rollout"))
+        }
+        return await applyHere(envelope, payload, wait)
     }
 
     /// Whether this device forwards a configuration that it cannot verify, because it trusts no key for it (CFG-21).
@@ -406,14 +403,14 @@ final class ConfigurationService {
     /// The claims of a configuration that is not for this device's own app; nil for anything else.
     private func forOthers(_ envelope: [UInt8], _ app: ApplicationIdentifier) -> ConfigurationPayload? {
         guard ClaimedStatement(envelope) == nil, let payload = try? claimed(envelope, app: app) else { return nil }
-        return payload.role != context.side(of: app) || isForSecondaries(payload) ? payload : nil
+        return isForOthers(payload) ? payload : nil
     }
 
-    /// Whether it is for the secondaries of a device whose own app is a secondary's.
-    private func isForSecondaries(_ payload: ConfigurationPayload) -> Bool {
+    /// Whether it is for the other side, or for the secondaries of a device whose own app is a secondary's.
+    private func isForOthers(_ payload: ConfigurationPayload) -> Bool {
         let app = payload.application
-        return (context.side(of: app), payload.role) == (.secondary, .secondary)
-            && !payload.isFor(device.target(of: app, as: .secondary))
+        guard payload.role == context.side(of: app) else { return true }
+        return payload.role == .secondary && !payload.isFor(device.target(of: app, as: .secondary))
             && context.receivers.contains { payload.isFor(context.target(of: app, through: $0.pairing)) }
     }
 
