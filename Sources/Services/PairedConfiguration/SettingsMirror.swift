@@ -164,12 +164,13 @@ final class SettingsMirror: Sendable {
 
     /// A body has come.
     private func received(_ item: DeliveredItem, _ token: HandlingToken) {
-        let isOurs = state.withLock { state in
-            if state.pairing == nil { state.early = (item, token) }
-            return state.pairing == item.facts.pairing
+        let isOurs = state.withLock { state -> Bool? in
+            if let pairing = state.pairing { return pairing == item.facts.pairing }
+            state.early = (item, token)
+            return nil
         }
-        guard isOurs else { return state.withLock { $0.early == nil } ? token.returned() : () }
-        guard rules.isOn else { return token.returned() }
+        guard let isOurs else { return }
+        guard isOurs, rules.isOn else { return token.returned() }
         step { (settings: inout SyncedSettings) in
             do throws(SyncedSettingsFault) {
                 return .success(try settings.merge(item.content))
