@@ -31,6 +31,9 @@ package enum ConfigurationFile: String, Sendable, CaseIterable {
     case staged = "staged.plist"
     case trial = "trial.plist"
 
+    /// The most bytes of one: an envelope and the facts beside it.
+    package static var limit: Int { 2 * ConfigurationLimits.envelope }
+
     /// The library's own file (CFG-65), which the daemon only reads.
     package static let attempts = "attempts.plist"
 }

@@ -8,9 +8,6 @@ import TandemPropertyList
 import TandemSignedConfiguration
 
 struct ConfigurationFiles {
-    /// The largest file: an envelope and the facts beside it.
-    static let limit = 2 * ConfigurationLimits.envelope
-
     private(set) var staged: StagedConfiguration?
     private(set) var waived: ActiveConfiguration?
     private(set) var active: ActiveConfiguration?
@@ -58,7 +55,7 @@ struct ConfigurationFiles {
         _ make: (PropertyListDictionary) throws(FieldError) -> Record
     ) -> Record? {
         do {
-            guard let bytes = try directory.read(name, limit: Self.limit) else { return nil }
+            guard let bytes = try directory.read(name, limit: ConfigurationFile.limit) else { return nil }
             return try make(try PropertyListReader.readDictionary(bytes))
         } catch {
             cannotRead(name, error)

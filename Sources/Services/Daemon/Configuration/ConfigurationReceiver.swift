@@ -194,9 +194,8 @@ final class ConfigurationReceiver {
     ) async -> Result<Void, VerificationFailure>? {
         // A full disk must not keep a stolen key in force; CFG-83 bounds what that takes.
         let room: CommitRoom = ClaimedStatement(statement)?.type == .revocation ? .reserve : .ordinary
-        let outcome: Result<Void, VerificationFailure>?
         do throws(StoreError) {
-            outcome = try await committed.commit(room: room) { [self] next in
+            return try await committed.commit(room: room) { [self] next in
                 let outcome = Result { () throws(VerificationFailure) in
                     try next.follow(statement, of: subject, isCarried: source != nil)
                 }
@@ -231,9 +230,8 @@ final class ConfigurationReceiver {
             }
         } catch {
             context.log(LogEvent(.error, "key statement not stored", .text("error", error.description)))
-            outcome = nil
+            return nil
         }
-        return outcome
     }
 
     private func judgeAgain(_ subject: KeySubject, in next: inout ReceiverState) -> [SlotStep] {

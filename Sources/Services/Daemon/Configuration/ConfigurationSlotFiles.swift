@@ -318,16 +318,13 @@ final class ConfigurationSlotFiles {
     /// files the app does not see now.
     func attempts(of key: ConfigurationSlotKey) -> LoadAttempts? {
         guard context.isShown(key), let (directory, _) = try? ownedDirectory(of: key.application) else { return nil }
-        guard let bytes = try? directory.read(ConfigurationFile.attempts, limit: Self.limit),
+        guard let bytes = try? directory.read(ConfigurationFile.attempts, limit: ConfigurationFile.limit),
             let fields = try? PropertyListReader.readDictionary(bytes)
         else { return LoadAttempts() }
         return (try? LoadAttempts(fields)) ?? LoadAttempts()
     }
 
     // MARK: bytes
-
-    /// The largest file: an envelope and the facts beside it.
-    private static var limit: Int { 2 * ConfigurationLimits.envelope }
 
     private func make(
         _ change: ConfigurationFileChange, _ directory: OwnedDirectory, _ owner: UInt32
