@@ -108,7 +108,7 @@ struct Chain {
     mutating func judge(
         _ envelope: [UInt8], nonce: UniqueIdentifier, refusing failure: VerificationFailure? = nil
     ) throws -> ReportFacts {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         (context.target, context.device) = (target, far.identifier)
         let delivery = ConfigurationDelivery(pairing: lower, nonce: nonce)
         var transition = slot.received(envelope, by: delivery, in: context)

@@ -204,7 +204,7 @@ import Testing
 
     @Test("CFG-74: the secondary's slot answers waiting-for-key to a primary, and no-key to its own operator")
     func slotWithoutKey() throws {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.anchor = .none
         var slot = try Fixture.slot()
         let carried = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)

@@ -128,7 +128,7 @@ enum Fixture {
     ) throws {
         var slot = try usedSlot()
         let before = slot
-        let transition = slot.received(bytes, by: delivery, in: try context ?? self.context(.staging))
+        let transition = slot.received(bytes, by: delivery, in: try context ?? self.context())
         #expect(transition.verdict == .rejected(rejection), sourceLocation: sourceLocation)
         #expect(slot == before, "a refusal changes nothing", sourceLocation: sourceLocation)
         guard case .report(let facts)? = transition.changes.first, transition.changes.count == 1 else {

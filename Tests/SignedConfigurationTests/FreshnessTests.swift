@@ -21,7 +21,7 @@ import Testing
 
     @Test("CFG-30: what is below a floor is told the floor, and no version that was never signed")
     func aVersionBelowTheFloorIsToldTheFloor() throws {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.mark = VersionMark(version: 20, digest: nil, floor: 25, keySetVersion: 1)
         for (version, text) in [(21, "version 21 is below 25, the floor"), (24, "below 25"), (20, "below 25")] {
             let bytes = try Fixture.envelope(version: UInt64(version))
@@ -50,7 +50,7 @@ import Testing
     func anExactReplayIsAnsweredAsAppliedAndChangesNothing() throws {
         let bytes = try #require(slot.active?.record.envelope)
         let before = slot
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.now = Fixture.now + .seconds(3600)
         let transition = slot.received(bytes, by: Fixture.delivery, in: context)
         #expect(transition.verdict == .applied)
@@ -68,7 +68,7 @@ import Testing
     func anotherEnvelopeAroundWhatIsActive() throws {
         let other = try Fixture.rewrapped(try #require(slot.active?.record.envelope))
         let before = slot
-        let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
+        let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context())
         #expect(transition.verdict == .applied && slot.active == before.active && slot.mark == before.mark)
         guard case .report(let facts)? = transition.changes.last, transition.changes.count == 2
         else { throw Unexpected("kept for later reports, reported, and nothing else: \(transition.changes)") }
@@ -78,16 +78,16 @@ import Testing
     @Test("CFG-30, CFG-63: another envelope around what has failed is rollback, other contents are equivocation")
     func anotherEnvelopeAroundWhatHasFailed() throws {
         let bytes = try Fixture.envelope()
-        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         for _ in 0..<ConfigurationLimits.attempts {
             _ = slot.answerOverdue()
             _ = slot.applicationConnected()
         }
         #expect(slot.mark?.isBurnt == true)
         let other = try Fixture.rewrapped(bytes)
-        let again = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
+        let again = slot.received(other, by: Fixture.delivery, in: try Fixture.context())
         #expect(again.verdict == .rejected(.rollback))
-        let changed = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let changed = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         #expect(changed.verdict == .rejected(.equivocation))
     }
 
@@ -99,7 +99,7 @@ import Testing
         fields["statement"] = nil
         var old = ConfigurationSlot(
             key: slot.key, device: slot.device, mark: try VersionMark(fields), active: active)
-        let context = try Fixture.context(.staging)
+        let context = try Fixture.context()
         #expect(old.received(active.record.envelope, by: Fixture.delivery, in: context).verdict == .applied)
         let other = try Fixture.envelope(version: 6)
         #expect(old.received(other, by: Fixture.delivery, in: context).verdict == .rejected(.equivocation))
@@ -138,7 +138,7 @@ import Testing
     @Test("CFG-33: an unset clock keeps the configuration until the clock is right")
     func anUnsetClockKeepsTheConfigurationUntilTheClockIsRight() throws {
         let active = slot.active
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.now = WallTime(seconds: 0)
         let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         #expect(waiting.verdict == .rejected(.clockUnset))
@@ -155,7 +155,7 @@ import Testing
     @Test("CFG-32, CFG-33: both senders of what waits for the clock are answered once it is set")
     func twoSendersWaitForTheClock() throws {
         let bytes = try Fixture.envelope()
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.now = WallTime(seconds: 0)
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
@@ -175,7 +175,7 @@ import Testing
     func anotherSenderWhileTheClockIsUnset() throws {
         var slot = try Fixture.slot()
         let bytes = try Fixture.envelope()
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         context.now = WallTime(seconds: 0)
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
@@ -186,7 +186,7 @@ import Testing
 
     @Test("CFG-33: what waits for the clock waits for it after a restart, too")
     func whatWaitsForTheClockWaitsAfterARestart() throws {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.now = WallTime(seconds: 0)
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         var again = ConfigurationSlot(
@@ -203,7 +203,7 @@ import Testing
         "CFG-22, CFG-33: a configuration that waited for the clock across a restart keeps its rank, good or waived",
         arguments: [true, false])
     func clockWaitKeepsRank(_ isGood: Bool) throws {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         context.now = WallTime(seconds: 0)
         let payload = try Fixture.payload(version: 7)
@@ -224,7 +224,7 @@ import Testing
 
     @Test("CFG-22, CFG-91: good signatures of what waits for the clock do not become waived ones with other keys")
     func clockWaitUnderOtherKeys() throws {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         context.now = WallTime(seconds: 0)
         _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
@@ -235,7 +235,7 @@ import Testing
 
     @Test("CFG-33: what expired while it waited for the clock is dropped")
     func whatExpiredWhileItWaitedForTheClockIsDropped() throws {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.now = WallTime(seconds: 0)
         let bytes = try Fixture.envelope { $0.expires = Fixture.now.seconds }
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
@@ -261,7 +261,7 @@ import Testing
     func aClockThatIsSetBackRevivesNothing() throws {
         let active = slot.active
         let expired = try Fixture.envelope { $0.expires = Fixture.now.seconds }
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         // The applied one was issued a minute ago: the floor stands there.
         context.clockFloor = Fixture.now + .seconds(-60)
         for back in [61, 3600, 315_360_000] {
@@ -280,7 +280,7 @@ import Testing
     func aClockThatIsSetForwardCanBeSetRight() throws {
         let active = slot.active
         let ahead = Fixture.now + .seconds(315_360_000)
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.now = ahead
         let limited = try Fixture.envelope { $0.expires = Fixture.now.seconds + 86_400 }
         #expect(slot.received(limited, by: Fixture.delivery, in: context).verdict == .rejected(.expired))
@@ -368,7 +368,7 @@ import Testing
         // The trial passes, because none is offered above one on trial.
         _ = slot.applicationDisconnected(.inOrder)
         _ = slot.applicationConnected()
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
         _ = slot.received(foreign, by: Fixture.delivery, in: context)

@@ -68,7 +68,7 @@ import Testing
         var slot = try slot(with: try configuration(9, signer: 0, keySet: 1), history)
         let before = slot.mark
         #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
-        var staging = try context(history, .staging)
+        var staging = try context(history, .full)
         staging.allowsInvalidSignatures = true
         _ = slot.received(try configuration(1, signer: 2, keySet: 2), by: Fixture.delivery, in: staging)
         #expect(slot.staged?.isWaived == true && slot.mark == before && slot.staged?.mark == nil)
@@ -101,7 +101,7 @@ import Testing
         let bounded = try KeySetHistory(anchor: try KeyStatementSigner.sign(least, with: [root]))
         var lost = try Fixture.slot()
         let old = try configuration(8, signer: 0, keySet: 1)
-        let judged = lost.received(old, by: Fixture.delivery, in: try context(bounded, .staging))
+        let judged = lost.received(old, by: Fixture.delivery, in: try context(bounded, .full))
         #expect(judged.verdict == .rejected(.rollback))
     }
 
@@ -121,7 +121,7 @@ import Testing
         #expect(shipped.follow([try set(1), stolen, next]) == VerificationFailure(.threshold, ""))
         #expect(shipped.current.version == 3)
         let more = try configuration(10, signer: 1, keySet: 2)
-        let judged = slot.received(more, by: Fixture.delivery, in: try context(shipped, .staging))
+        let judged = slot.received(more, by: Fixture.delivery, in: try context(shipped, .full))
         #expect(judged.verdict == .rejected(.threshold))
     }
 
@@ -435,7 +435,7 @@ import Testing
             try history.take(try KeyStatementSigner.sign(next, with: [root])) == .rotated(version: 2))
         let late = try revocation(of: 0, under: 1, withdraws: true)
         #expect(throws: VerificationFailure(.oldKeySet, "")) { try history.take(late) }
-        _ = slot.keysChanged(in: try context(history, .staging))
+        _ = slot.keysChanged(in: try context(history, .full))
         #expect(slot.active == nil)
         next.withdrawn = [signers[2].publicKey.identifier.bytes]
         #expect(throws: VerificationFailure(.keySetIllegal, "")) { try next.trusted() }
@@ -459,7 +459,7 @@ import Testing
         var slot = try slot(with: bytes, history)
         let loading = try context(history, .load)
         #expect(try !ApplicableConfiguration(verifying: bytes, in: loading).verified.isSignerRevoked)
-        _ = slot.keysChanged(in: try context(history, .staging))
+        _ = slot.keysChanged(in: try context(history, .full))
         #expect(slot.active?.record.envelope == bytes)
         let twice = try SignedEnvelope.bytes(
             good.payload, type: good.payloadType, signatures: good.signatures + good.signatures)
@@ -476,13 +476,13 @@ import Testing
         var slot = try slot(with: try ConfigurationSigner.sign(payload, with: [signers[0]]), history)
         #expect(slot.mark?.version == .max)
         #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
-        #expect(slot.keysChanged(in: try context(history, .staging)) == ApplyTransition())
+        #expect(slot.keysChanged(in: try context(history, .full)) == ApplyTransition())
         #expect(slot.active?.record.version == .max, "what is active stays")
         try apply(try configuration(3, signer: 1, keySet: 2), to: &slot, history)
         #expect(slot.mark?.version == 3 && slot.mark?.floor == 0 && slot.mark?.keySetVersion == 2)
         #expect(try VersionMark(try #require(slot.mark).dictionary) == slot.mark)
         let again = slot.received(
-            try configuration(2, signer: 1, keySet: 2), by: nil, in: try context(history, .staging))
+            try configuration(2, signer: 1, keySet: 2), by: nil, in: try context(history, .full))
         #expect(again.verdict == .rejected(.rollback))
     }
 
@@ -493,7 +493,7 @@ import Testing
         #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
         let before = slot
         let late = slot.received(
-            try configuration(10, signer: 0, keySet: 1), by: nil, in: try context(history, .staging))
+            try configuration(10, signer: 0, keySet: 1), by: nil, in: try context(history, .full))
         #expect(late.verdict == .rejected(.threshold))
         #expect(slot == before)
     }
@@ -504,11 +504,11 @@ import Testing
         var slot = try slot(with: try configuration(6, signer: 0, keySet: 1), history)
         slot.applicationDisconnected()
         let waiting = try configuration(7, signer: 0, keySet: 1)
-        let received = slot.received(waiting, by: Fixture.delivery, in: try context(history, .staging))
+        let received = slot.received(waiting, by: Fixture.delivery, in: try context(history, .full))
         #expect(received.verdict == .waitingForApplication)
-        #expect(slot.keysChanged(in: try context(history, .staging)) == ApplyTransition(), "nothing has changed yet")
+        #expect(slot.keysChanged(in: try context(history, .full)) == ApplyTransition(), "nothing has changed yet")
         #expect(try history.take(try revocation(of: 0, under: 1)) == .revoked([signers[0].publicKey.identifier]))
-        let judged = slot.keysChanged(in: try context(history, .staging))
+        let judged = slot.keysChanged(in: try context(history, .full))
         #expect(judged.verdict == .rejected(.threshold))
         #expect(judged.changes.contains(.staged(nil)))
         #expect(slot.staged == nil && slot.active?.record.version == 6)
@@ -523,11 +523,11 @@ import Testing
         var slot = try Fixture.slot()
         _ = slot.applicationConnected()
         let bytes = try configuration(7, signer: 0, keySet: 1)
-        _ = slot.received(bytes, by: Fixture.delivery, in: try context(history, .staging))
+        _ = slot.received(bytes, by: Fixture.delivery, in: try context(history, .full))
         #expect(slot.phase == .offered)
         let verified = try VerifiedConfiguration(try UnverifiedEnvelope(bytes), in: try context(history))
         #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
-        let judged = slot.keysChanged(in: try context(history, .staging))
+        let judged = slot.keysChanged(in: try context(history, .full))
         #expect(judged.effects == [.reload])
         #expect(slot.answered(OfferReply(applied: verified), now: Fixture.now) == ApplyTransition(), "too late")
         #expect(slot.active == nil)
@@ -538,10 +538,10 @@ import Testing
         var history = try KeySetHistory(anchor: try set(1))
         var slot = try slot(with: try configuration(6, signer: 0, keySet: 1), history)
         _ = try history.take(try revocation(of: 0, under: 1))
-        #expect(slot.keysChanged(in: try context(history, .staging)) == ApplyTransition())
+        #expect(slot.keysChanged(in: try context(history, .full)) == ApplyTransition())
         #expect(slot.active?.record.version == 6)
         _ = try history.take(try revocation(of: 0, under: 1, withdraws: true))
-        let ended = slot.keysChanged(in: try context(history, .staging))
+        let ended = slot.keysChanged(in: try context(history, .full))
         #expect(slot.active == nil)
         #expect(ended.effects == [.reload])
         #expect(slot.mark?.version == 6 && slot.mark?.isActive == false)

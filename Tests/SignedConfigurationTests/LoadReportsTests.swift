@@ -12,7 +12,7 @@ import Testing
         var slot = try Fixture.usedSlot()
         let good = slot.active
         let bytes = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         let digest = try #require(slot.staged?.record.digest)

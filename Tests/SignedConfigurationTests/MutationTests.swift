@@ -69,7 +69,7 @@ struct MutationSubject: Sendable, CustomTestStringConvertible {
 
     func context(_ signers: [ConfigurationPrivateKey]) throws -> VerificationContext {
         let keys = TrustedKeySet(signers.map(\.publicKey), threshold: threshold)
-        var context = try Fixture.context(.staging, trusting: KeySetHistory(keys))
+        var context = try Fixture.context(trusting: KeySetHistory(keys))
         context.target = try Self.target()
         return context
     }

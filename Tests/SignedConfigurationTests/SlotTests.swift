@@ -12,7 +12,7 @@ import Testing
     @Test("CFG-35: without its app a configuration is staged and waits")
     func withoutItsAppAConfigurationIsStagedAndWaits() throws {
         var slot = try Fixture.slot()
-        let transition = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        let transition = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         #expect(transition.verdict == .waitingForApplication)
         #expect(transition.effects.isEmpty)
         let staged = try #require(slot.staged)
@@ -30,7 +30,7 @@ import Testing
         var slot = try Fixture.slot()
         _ = slot.applicationConnected()
         let bytes = try Fixture.envelope()
-        let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        let transition = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         #expect(transition.verdict == nil)
         let answer = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         #expect(answer.verdict == .applied)
@@ -50,7 +50,7 @@ import Testing
     func aRejectionByTheAppKeepsTheLastGoodOne() throws {
         var slot = try Fixture.usedSlot()
         let before = slot
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let answer = slot.answered(try Fixture.reply("schema", to: slot, text: "volume: too high"), now: Fixture.now)
         #expect(answer.verdict == .rejected(.schema))
         #expect(answer.changes.first == .staged(nil))
@@ -69,7 +69,7 @@ import Testing
     @Test("CFG-43: an answer about other bytes or without a question is none")
     func anAnswerAboutOtherBytesOrWithoutAQuestionIsNone() throws {
         var slot = try Fixture.usedSlot()
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let digest = PropertyListValue.data(SHA256.digest([1]))
         let other = try #require(OfferReply(["tandem.verdict": "applied", "tandem.digest": digest]))
         let before = slot
@@ -97,13 +97,13 @@ import Testing
     func anotherEnvelopeAroundWhatWaits() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
-        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         #expect(slot.phase == .offered && slot.staged?.attempts == 1)
         // However often a carrier does it.
         var last = bytes
         for _ in 0..<5 {
             let other = try Fixture.rewrapped(bytes)
-            let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context(.staging))
+            let transition = slot.received(other, by: Fixture.delivery, in: try Fixture.context())
             guard case .report(let facts)? = transition.changes.first
             else { throw Unexpected("the one before is superseded: \(transition)") }
             #expect(facts.verdict == .superseded && facts.digest == SHA256.digest(last))
@@ -113,14 +113,14 @@ import Testing
         #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).verdict == .applied)
         #expect(slot.active?.record.envelope == last)
         slot.applicationDisconnected(.inOrder)
-        let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         #expect(again.verdict == .applied && slot.active?.record.envelope == last)
     }
 
     @Test("CFG-43: what was offered is offered again after a crash or a disconnect")
     func whatWasHandedOverIsHandedOverAgainAfterACrashOrADisconnect() throws {
         var slot = try Fixture.usedSlot()
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let staged = try #require(slot.staged)
         slot.applicationDisconnected()
         #expect(slot.phase == .waitingForApplication)
@@ -137,7 +137,7 @@ import Testing
     func aCrashBetweenFileAndCommitEndsInOneApply() throws {
         var slot = try Fixture.usedSlot()
         _ = slot.received(
-            try Fixture.envelope { $0.lifetime = 1000 }, by: Fixture.delivery, in: try Fixture.context(.staging))
+            try Fixture.envelope { $0.lifetime = 1000 }, by: Fixture.delivery, in: try Fixture.context())
         let staged = try #require(slot.staged)
         let written = ActiveConfiguration(staged.record, applied: Fixture.now, isWaived: false)
         var restarted = ConfigurationSlot(
@@ -179,7 +179,7 @@ import Testing
     @Test("CFG-32: the same bytes without a sender keep the one before; from another pairing, both get the verdict")
     func theSameBytesFromOthers() throws {
         var slot = try Fixture.slot()
-        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         #expect(slot.received(bytes, by: nil, in: context).reports.isEmpty)
         #expect(slot.staged?.deliveries.all == [Fixture.delivery])
@@ -201,7 +201,7 @@ import Testing
         arguments: ["schema", "failed", "newer", "closed", "other envelope"])
     func theEndIsForAllSenders(_ end: String) throws {
         var slot = try Fixture.usedSlot()
-        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         let older = ConfigurationDelivery(pairing: Fixture.delivery.pairing, nonce: .random())
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
         for delivery in [older, other, Fixture.delivery] { _ = slot.received(bytes, by: delivery, in: context) }
@@ -226,7 +226,7 @@ import Testing
     @Test("LIM-136, CFG-32: of more pairings than a device keeps, the oldest delivery is superseded")
     func tooManySenders() throws {
         var slot = try Fixture.slot()
-        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         let deliveries = (0...ConfigurationLimits.deliveries).map { _ in
             ConfigurationDelivery(pairing: .random(), nonce: .random())
         }
@@ -245,7 +245,7 @@ import Testing
     @Test("CFG-113: an offer that the app cannot judge is made again, counts no attempt, and is reported once")
     func anOfferThatTheAppCannotJudge() throws {
         var slot = try Fixture.usedSlot()
-        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         for round in 0..<5 {
             let overdue = slot.answerOverdue(.notJudged("EIO"))
@@ -268,7 +268,7 @@ import Testing
         "CFG-43: that the app's verdicts cannot be stored is reported with the reason, once, and each offer made again")
     func verdictsThatAreNotStored() throws {
         var slot = try Fixture.usedSlot()
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         for round in 0..<10 {
             let overdue = slot.answerOverdue(.notStored)
             #expect(overdue.verdict == .waitingForApplication && slot.staged?.attempts == 0)
@@ -282,7 +282,7 @@ import Testing
     @Test("CFG-113, LIM-142: an app that goes on not to judge is asked less often, until it registers again")
     func aLastingFaultOfTheKeySets() throws {
         var slot = try Fixture.usedSlot()
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         for _ in 0..<ConfigurationLimits.unjudgedOffers {
             _ = slot.answerOverdue(.notJudged("EIO"))
             #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
@@ -317,7 +317,7 @@ import Testing
     @Test("CFG-32: a newer version takes the place of one that waits")
     func aNewerVersionTakesThePlaceOfOneThatWaits() throws {
         var slot = try Fixture.slot()
-        let context = try Fixture.context(.staging)
+        let context = try Fixture.context()
         _ = slot.received(try Fixture.envelope(version: 7), by: Fixture.delivery, in: context)
         let first = try #require(slot.staged)
         let newer = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: context)
@@ -338,8 +338,8 @@ import Testing
     func theSameBytesWhileHandedOverAreNotHandedOverTwice() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
-        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
-        let again = slot.received(bytes, by: nil, in: try Fixture.context(.staging))
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
+        let again = slot.received(bytes, by: nil, in: try Fixture.context())
         #expect(again.effects.isEmpty)
         #expect(slot.phase == .offered)
         #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).verdict == .applied)
@@ -349,7 +349,7 @@ import Testing
     func aWaivedSignatureMovesNoMarkAndYieldsToGoodOnes() throws {
         var slot = try Fixture.usedSlot()
         let mark = slot.mark
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
         _ = slot.received(foreign, by: Fixture.delivery, in: context)
@@ -373,7 +373,7 @@ import Testing
     func aWaivedSignatureDoesNotOutliveThePermission(_ isOnTrial: Bool) throws {
         var slot = try Fixture.usedSlot()
         let (good, mark) = (slot.active, slot.mark)
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
         _ = slot.received(foreign, by: Fixture.delivery, in: context)
@@ -406,7 +406,7 @@ import Testing
         arguments: [true, false])
     func aPermissionThatEndsWhileOneWaits(_ isGood: Bool) throws {
         var slot = try Fixture.slot()
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         let key = isGood ? Fixture.key : Fixture.stranger
         let bytes = try ConfigurationSigner.sign(try Fixture.payload(), with: [key])
@@ -431,7 +431,7 @@ import Testing
         arguments: [Fixture.now, WallTime(seconds: 0)])
     func aWaivedSignatureNeverPushesOutAGoodOneThatWaits(_ now: WallTime) throws {
         var slot = try Fixture.slot()
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         context.now = now
         let payload = try Fixture.payload(version: 7)
@@ -462,14 +462,14 @@ import Testing
         #expect(try ActiveConfiguration(try Fixture.written(active.dictionary)) == active)
         let mark = try #require(slot.mark)
         #expect(try VersionMark(try Fixture.written(mark.dictionary)) == mark)
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let staged = try #require(slot.staged)
         #expect(try StagedConfiguration(try Fixture.written(staged.row)) == staged)
         #expect(staged.row["earlier"] == nil, "as releases before it wrote it")
         let bytes = staged.record.envelope
         for _ in 0..<2 {
             let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-            _ = slot.received(bytes, by: other, in: try Fixture.context(.staging))
+            _ = slot.received(bytes, by: other, in: try Fixture.context())
         }
         let shared = try #require(slot.staged)
         #expect(try StagedConfiguration(try Fixture.written(shared.row)) == shared && shared.deliveries.all.count == 3)
@@ -496,7 +496,7 @@ import Testing
     @Test("CFG-40: an offer reads back and every other form is malformed")
     func anOfferReadsBackAndEveryOtherFormIsMalformed() throws {
         var slot = try Fixture.usedSlot()
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let offer = ConfigurationOffer(try #require(slot.staged))
         #expect(offer.mark == 6)
         #expect(try ConfigurationOffer(offer.message) == offer)
@@ -514,7 +514,7 @@ import Testing
     // MARK: step 18
 
     private static func context(_ text: String, isCurrent: Bool) throws -> VerificationContext {
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.schemaRefusal = SchemaRefusal(text: text, isCurrent: isCurrent)
         return context
     }
@@ -566,7 +566,7 @@ import Testing
         arguments: [nil, "too high"] as [String?])
     func anotherPrimaryIsActive(_ mistake: String?) throws {
         var slot = try Fixture.slot()
-        var context = try mistake.map { try Self.context($0, isCurrent: false) } ?? Fixture.context(.staging)
+        var context = try mistake.map { try Self.context($0, isCurrent: false) } ?? Fixture.context()
         context.isOfInactivePrimary = true
         let waiting = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         #expect(waiting.verdict == .waitingForApplication)

@@ -114,7 +114,7 @@ import Testing
         }
 
         private mutating func apply(_ bytes: [UInt8]) throws {
-            let context = try Fixture.context(.staging)
+            let context = try Fixture.context()
             _ = try perform { $0.received(bytes, by: Fixture.delivery, in: context) }
             try offer()
         }
@@ -148,7 +148,7 @@ import Testing
         private mutating func arrive() throws {
             let (bad, isKnown) = (bad, slot.staged != nil || slot.mark?.version == 7)
             if !isKnown {
-                let context = try Fixture.context(.staging)
+                let context = try Fixture.context()
                 _ = try perform { $0.received(bad, by: Fixture.delivery, in: context) }
             }
         }

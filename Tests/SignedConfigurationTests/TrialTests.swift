@@ -23,7 +23,7 @@ import Testing
     @Test("CTL-25, CFG-61: the verdict of this device's own app says that its configuration is on trial, also again")
     func theVerdictSaysOnTrial() throws {
         var slot = try Fixture.usedSlot()
-        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         _ = slot.received(bytes, by: nil, in: context)
         #expect(slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).detail == "on trial")
         let again = slot.received(bytes, by: nil, in: context)
@@ -109,7 +109,7 @@ import Testing
         let facts = try #require(failed.reports.last)
         #expect(facts.verdict == .failed && facts.version == 7 && facts.good?.version == 6)
         #expect(facts.delivery == Fixture.delivery && facts.text?.contains("3 times") == true)
-        let context = try Fixture.context(.staging)
+        let context = try Fixture.context()
         let again = slot.received(bad, by: Fixture.delivery, in: context)
         #expect(again.verdict == .rejected(.rollback) && again.detail.contains("failed on this device"))
         let twin = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
@@ -152,7 +152,7 @@ import Testing
     func offersAreCounted() throws {
         var slot = try Fixture.usedSlot()
         let offered = slot.received(
-            try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+            try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         #expect(offered.changes.last == .counted(try #require(slot.staged)) && slot.staged?.attempts == 1)
         for attempt in 2...Self.limit {
             #expect(slot.applicationDisconnected().verdict == .waitingForApplication)
@@ -169,7 +169,7 @@ import Testing
     @Test("CFG-43, CFG-63: an app that hangs is asked again while it stays, and then given up")
     func aHangingAppIsGivenUp() throws {
         var slot = try Fixture.usedSlot()
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         for _ in 1..<Self.limit {
             #expect(slot.answerOverdue().verdict == .waitingForApplication)
             #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
@@ -181,7 +181,7 @@ import Testing
 
     @Test("CFG-63: a version that fails beside one on trial stays burnt when that one is rolled back")
     func twoFailures() throws {
-        let context = try Fixture.context(.staging)
+        let context = try Fixture.context()
         var slot = try Fixture.tryingSlot()
         let newer = try Fixture.envelope(version: 8)
         _ = slot.received(newer, by: Fixture.delivery, in: context)
@@ -196,7 +196,7 @@ import Testing
 
     @Test("CFG-35: an app that may have taken an offer which another one replaced reads its files if that is rejected")
     func replacedOffer() throws {
-        let context = try Fixture.context(.staging)
+        let context = try Fixture.context()
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         _ = slot.received(try Fixture.envelope(version: 8), by: Fixture.delivery, in: context)
@@ -206,7 +206,7 @@ import Testing
 
     @Test("CFG-43, CFG-62: what could not be stored of an app's coming, its going or its verdict is made up for")
     func lostEvents() throws {
-        let context = try Fixture.context(.staging)
+        let context = try Fixture.context()
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
         #expect(slot.caughtUp(isConnected: true, isBeingOffered: true) == ApplyTransition())
@@ -225,12 +225,12 @@ import Testing
     func anAppThatTakesNoOffersHasNotSeenIt() throws {
         var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
-        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         for _ in 0..<5 {
             #expect(slot.answerOverdue(.notTaken).verdict == .waitingForApplication)
             #expect(slot.staged?.attempts == 0)
             #expect(slot.timePassed(running: .seconds(10), now: Fixture.now) == ApplyTransition())
-            let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+            let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
             #expect(again.verdict == .waitingForApplication && again.effects.isEmpty)
             slot.applicationDisconnected()
             #expect(slot.applicationConnected().effects.count == 1)
@@ -246,7 +246,7 @@ import Testing
             key: fresh.key, device: fresh.device,
             mark: VersionMark(version: 3, digest: nil, floor: 2, isActive: false, isClosed: true, keySetVersion: 5))
         _ = slot.applicationConnected()
-        let (bytes, context) = (try Fixture.envelope(version: 10), try Fixture.context(.staging))
+        let (bytes, context) = (try Fixture.envelope(version: 10), try Fixture.context())
         #expect(slot.received(bytes, by: Fixture.delivery, in: context).verdict == nil)
         #expect(slot.answered(try Fixture.reply("failed", to: slot), now: Fixture.now).verdict == .failed)
         #expect(slot.mark?.version == 10 && slot.mark?.isBurnt == true && slot.mark?.floor == 2)
@@ -257,7 +257,7 @@ import Testing
     @Test("CFG-63: the library's own verdict 'failed' is one")
     func theLibrarysVerdict() throws {
         var slot = try Fixture.usedSlot()
-        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let digest = try #require(slot.staged?.record.digest)
         let reply = try #require(OfferReply(["tandem.verdict": "failed", "tandem.digest": .data(digest)]))
         #expect(slot.answered(reply, now: Fixture.now).verdict == .failed)
@@ -288,7 +288,7 @@ import Testing
         #expect(facts.verdict == .rejected(.schema) && facts.good?.version == 6)
         #expect(facts.text?.contains("volume: 80 is over the maximum 50") == true, "the app's own words")
         #expect(facts.delivery == Fixture.delivery && facts.isOnTrial == nil)
-        let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context(.staging))
+        let again = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         #expect(again.verdict == .rejected(.rollback))
     }
 
@@ -335,7 +335,7 @@ import Testing
         slot.note(Self.fault(of: bytes), hasAnswered: true)
         #expect(slot.reloaded().changes.count == 2)
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-        _ = slot.received(bytes, by: other, in: try Fixture.context(.staging))
+        _ = slot.received(bytes, by: other, in: try Fixture.context())
         let row = try #require(slot.loadReports)
         #expect(try LoadReports(row.dictionary) == row && row.mayNeedReport)
         let told = slot.timePassed(running: .seconds(3_600), now: Fixture.now)
@@ -351,7 +351,7 @@ import Testing
         let (other, envelope) = (
             ConfigurationDelivery(pairing: .random(), nonce: .random()), try Fixture.rewrapped(bytes)
         )
-        _ = slot.received(envelope, by: other, in: try Fixture.context(.staging))
+        _ = slot.received(envelope, by: other, in: try Fixture.context())
         let row = try #require(slot.loadReports)
         #expect(try LoadReports(row.dictionary) == row)
         slot.note(Self.fault(of: bytes), hasAnswered: true)
@@ -383,7 +383,7 @@ import Testing
         var slot = try Fixture.tryingSlot()
         let good = try #require(slot.trial?.previous)
         let first = try #require(slot.active?.record.digest)
-        _ = slot.received(try Fixture.envelope(version: 8), by: nil, in: try Fixture.context(.staging))
+        _ = slot.received(try Fixture.envelope(version: 8), by: nil, in: try Fixture.context())
         let answer = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         #expect(answer.reports.last?.verdict == .superseded && answer.reports.last?.digest == first)
         #expect(answer.reports.last?.good?.version == 8, "CFG-50: the active one after the verdict")
@@ -400,7 +400,7 @@ import Testing
     @Test("CFG-22, CFG-63: one with a waived signature is on trial, moves no mark when it fails, and waits for another")
     func waivedOnTrial() throws {
         var slot = try Fixture.tryingSlot()
-        var context = try Fixture.context(.staging)
+        var context = try Fixture.context()
         context.allowsInvalidSignatures = true
         let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
         #expect(slot.received(foreign, by: Fixture.delivery, in: context).verdict == .waitingForApplication)
@@ -435,7 +435,7 @@ import Testing
         arguments: ["passed", "failed", "newer", "closed"])
     func theEndIsForAllSenders(_ end: String) throws {
         var slot = try Fixture.tryingSlot()
-        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
+        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context())
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
         let last = ConfigurationDelivery(pairing: Fixture.delivery.pairing, nonce: .random())
         for delivery in [other, last] {
@@ -478,7 +478,7 @@ import Testing
     @Test("LIM-136, CFG-61: of more pairings than a device keeps, the oldest delivery hears no end while a trial lasts")
     func tooManySenders() throws {
         var slot = try Fixture.tryingSlot()
-        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
+        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context())
         let deliveries = (0..<ConfigurationLimits.deliveries).map { _ in
             ConfigurationDelivery(pairing: .random(), nonce: .random())
         }
@@ -492,7 +492,7 @@ import Testing
     @Test("LIM-136, CFG-61: a pairing that brings many envelopes around one payload pushes out no other delivery")
     func manyEnvelopes() throws {
         var slot = try Fixture.tryingSlot()
-        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context(.staging))
+        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context())
         let noisy = UniqueIdentifier.random()
         var envelope = bytes
         var digests: [[UInt8]] = []
@@ -509,7 +509,7 @@ import Testing
     @Test("CFG-61: all senders of what waited get the end of its trial")
     func theSendersOfWhatWaited() throws {
         var slot = try Fixture.slot()
-        let (bytes, context) = (try Fixture.envelope(), try Fixture.context(.staging))
+        let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
         for delivery in [Fixture.delivery, other] { _ = slot.received(bytes, by: delivery, in: context) }
         _ = slot.applicationConnected()
@@ -524,10 +524,10 @@ import Testing
         var slot = try Fixture.tryingSlot()
         let newer = ConfigurationDelivery(pairing: .random(), nonce: .random())
         let bytes = try #require(slot.active?.record.envelope)
-        let again = slot.received(bytes, by: newer, in: try Fixture.context(.staging))
+        let again = slot.received(bytes, by: newer, in: try Fixture.context())
         #expect(again.verdict == .applied && again.reports.last?.isOnTrial == true)
         #expect(Fixture.live(&slot).reports.last?.delivery == newer)
-        let later = slot.received(bytes, by: newer, in: try Fixture.context(.staging))
+        let later = slot.received(bytes, by: newer, in: try Fixture.context())
         #expect(later.reports.last?.isOnTrial == false)
     }
 

@@ -77,7 +77,8 @@ package struct SchemaRefusal: Sendable, Equatable {
 
 /// The steps that one verifier runs beyond those that all run.
 package enum VerificationProfile: Sendable {
-    /// The library, before applying; it runs step 18 itself, which makes the typed values.
+    /// The library, before applying, which runs step 18 itself: that makes the typed values. The secondary's daemon,
+    /// before staging.
     case full
     /// The primary, before forwarding: never steps 13 and 15, which it replaces by what it knows of all its secondaries
     /// (CFG-71).
@@ -85,7 +86,4 @@ package enum VerificationProfile: Sendable {
     /// An applied configuration: never steps 14 to 16. Signatures by keys revoked since count, and the result is marked
     /// (CFG-23).
     case load
-
-    /// The secondary's daemon, before staging.
-    package static let staging = full
 }

@@ -90,7 +90,7 @@ struct FleetBench {
     private func report(on item: ConfigurationItem, at index: Int) throws -> [UInt8] {
         let (key, device, now) = (item.entry.key, addressees[index].device ?? .zero, Linux.wallTime)
         var context = VerificationContext(
-            profile: .staging, application: key.application, role: key.role, anchor: .trusted(keys),
+            profile: .full, application: key.application, role: key.role, anchor: .trusted(keys),
             target: key.target, device: device, now: now)
         var slot = ConfigurationSlot(key: key, device: device)
         _ = slot.applicationConnected()

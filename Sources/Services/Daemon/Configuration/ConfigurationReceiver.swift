@@ -111,7 +111,7 @@ final class ConfigurationReceiver {
 
     private func verification(of key: ConfigurationSlotKey, in state: ReceiverState) -> VerificationContext {
         VerificationContext(
-            profile: .staging, application: key.application, role: key.role,
+            profile: .full, application: key.application, role: key.role,
             anchor: state.anchors.anchor(of: key.subject), target: key.target, device: state.device,
             now: context.reading.wall, clockFloor: state.clockFloor(of: key.subject),
             isOfInactivePrimary: context.isHidden(key),

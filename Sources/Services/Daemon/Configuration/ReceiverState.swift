@@ -28,7 +28,7 @@ struct ReceiverState {
     private(set) var anchors = ConfigurationAnchors()
     /// The clock floors of apps that have applied something (CFG-33).
     private var clockFloors: [KeySubject: WallTime] = [:]
-    private(set) var reportCounter: UInt64 = 0
+    private var reportCounter: UInt64 = 0
     private(set) var owed: [OwedReport] = []
     /// The pairings whose primaries read reports of the second form (CFG-67).
     private var trialReaders: Set<UniqueIdentifier> = []
@@ -327,8 +327,8 @@ struct ConfigurationRowError: Error, Sendable, CustomStringConvertible {
     init(_ space: RowSpace, _ detail: String) { description = "configuration row (\(space.rawValue)): \(detail)" }
 }
 
-/// Key spaces of the service's rows in the store. Others are beside what they hold: 43 with key chains, 46 to 48 with
-/// the desired state, 56 to 59 with carriers.
+/// Key spaces of the service's rows in the store. Others are beside what they hold: 43 with key chains, 40, 41 and
+/// 46 to 48 with the desired state, 56 to 60 with carriers.
 extension RowSpace {
     static let mark = RowSpace(rawValue: 33)
     static let staged = RowSpace(rawValue: 34)
@@ -341,9 +341,6 @@ extension RowSpace {
     static let configurationDevice = RowSpace(rawValue: 38)
     /// Signed reports that the queue has not accepted yet.
     static let owedReport = RowSpace(rawValue: 39)
-    static let forwarded = RowSpace(rawValue: 40)
-    /// The last accepted report counter of each pairing.
-    static let reportCounter = RowSpace(rawValue: 41)
     /// The trials of the slots.
     static let trial = RowSpace(rawValue: 44)
     /// The pairings whose primaries read reports of the second form.

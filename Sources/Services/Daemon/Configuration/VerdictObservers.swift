@@ -30,25 +30,3 @@ final class VerdictObservers {
         for expectation in expectations[digest] ?? [] { expectation.fulfil(transition) }
     }
 }
-
-/// The answer of one slot to one event.
-struct SlotStep {
-    let key: ConfigurationSlotKey
-    let transition: ApplyTransition
-    /// The end of the bytes that had waited for the app; nil if they still wait, or none did.
-    let ended: (digest: [UInt8], verdict: ApplyTransition)?
-    /// The deliveries whose last verdict was outstanding before the event, or is taken back by it.
-    let awaiting: Set<ConfigurationDelivery>
-
-    init(_ transition: ApplyTransition, from before: ConfigurationSlot, to slot: ConfigurationSlot) {
-        (key, self.transition, awaiting) = (slot.key, transition, transition.recalled.union(before.awaiting))
-        ended = (before.staged?.record.digest).flatMap { digest in
-            guard slot.staged?.record.digest != digest else { return nil }
-            // The verdict of the event is about the bytes that have taken the place, if there are any.
-            let isReplaced = transition.changes.contains { change in
-                if case .staged(let other?) = change { other.record.digest != digest } else { false }
-            }
-            return (digest, isReplaced || transition.verdict == nil ? .superseded : transition)
-        }
-    }
-}
