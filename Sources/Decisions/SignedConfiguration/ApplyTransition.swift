@@ -18,7 +18,7 @@ package enum ApplyChange: Sendable, Equatable {
     case active(ActiveConfiguration?)
     /// The row of a configuration with a waived signature and `waived.plist`; nil removes both.
     case waived(ActiveConfiguration?)
-    /// The clock is at least this (CFG-33); for the whole device, the highest one counts.
+    /// The clock is at least this (CFG-33): for the slot's app, of which the highest one counts.
     case clockFloor(WallTime)
     /// A report for the pairing that the configuration came through, to be signed and queued.
     case report(ReportFacts)

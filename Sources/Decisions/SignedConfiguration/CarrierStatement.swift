@@ -97,7 +97,7 @@ package struct CarrierStatement: Sendable, Equatable {
 }
 
 extension CarrierStatement.Extent {
-    /// Adds a statement, the so-many-th carrier in a row; false if there are too many. Those in it are counted before
+    /// Adds a statement at this depth of the chain; false if there are too many. Those in it are counted before
     /// any of them is read, and read once each: a list can name the same few bytes many times, and so can each list in
     /// these.
     fileprivate mutating func add(_ statement: CarrierStatement, at length: Int) -> Bool {

@@ -11,7 +11,7 @@ import TandemWire
 package struct FarSecondary: Sendable, Equatable {
     /// The pairings from this device to the carrier that names it: at least one.
     let path: [UniqueIdentifier]
-    /// The word of that carrier.
+    /// The claim of that carrier.
     package let facts: CarrierStatement.Secondary
 
     /// The pairing of the secondary with this primary, through which everything goes.
@@ -22,7 +22,7 @@ package struct FarSecondary: Sendable, Equatable {
 }
 
 package struct FarSecondaries: Sendable {
-    /// The first word of a carrier on one of its pairings.
+    /// The first claim of a carrier on one of its pairings.
     package struct Certified: Sendable, Equatable {
         package let device: UniqueIdentifier
         /// SubjectPublicKeyInfo.
@@ -186,7 +186,7 @@ package struct FarSecondaries: Sendable {
 
     /// The secondaries of a statement take the place of those of the one before. A pairing stays with the carrier that
     /// named it first, and its device with its key.
-    /// - Returns: the marks of those that count, and the last word on those that are gone.
+    /// - Returns: the marks of those that count, and the last claim on those that are gone.
     private mutating func replace(
         _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with tree: StatementTree, at now: WallTime,
         _ transition: inout FarTransition
@@ -215,22 +215,22 @@ package struct FarSecondaries: Sendable {
     }
 
     private mutating func enter(
-        _ word: FarSecondary, about app: ApplicationIdentifier, _ transition: inout FarTransition
+        _ claim: FarSecondary, about app: ApplicationIdentifier, _ transition: inout FarTransition
     ) {
-        known[word.facts.pairing, default: [:]][app] = word
-        setGone(nil, word.facts.pairing, through: word.path, &transition)
+        known[claim.facts.pairing, default: [:]][app] = claim
+        setGone(nil, claim.facts.pairing, through: claim.path, &transition)
     }
 
-    /// Chooses for pairings for which no word counts now: another carrier has perhaps named them all the time, and was
-    /// passed over for the one whose word counted. That carrier does not state them again while its
+    /// Chooses for pairings for which no claim counts now: another carrier has perhaps named them all the time, and was
+    /// passed over for the one whose claim counted. That carrier does not state them again while its
     /// statement stays the same.
-    /// - Parameter freed: those that were stated, with the last word, and so with the device and key that count; nil
+    /// - Parameter freed: those that were stated, with the last claim, and so with the device and key that count; nil
     ///   for all.
     private mutating func chooseAgain(for freed: [UniqueIdentifier: FarSecondary]?, _ transition: inout FarTransition) {
         guard freed?.isEmpty != true else { return }
-        for (app, words) in candidates(for: freed) {
+        for (app, claims) in candidates(for: freed) {
             // None of them is contested for a carrier's fault now.
-            guard let one = choice(of: words, after: freed ?? [:]).counting else { continue }
+            guard let one = choice(of: claims, after: freed ?? [:]).counting else { continue }
             enter(one, about: app, &transition)
             transition.chosenAgain[app, default: []].append(one.facts.pairing)
             guard var accepted = branches[one.carrier]?.accepted[app] else { continue }
@@ -242,23 +242,23 @@ package struct FarSecondaries: Sendable {
         }
     }
 
-    /// The words of each accepted statement on each pairing, at least one: the nearest first, and then always in the
+    /// The claims of each accepted statement on each pairing, at least one: the nearest first, and then always in the
     /// same order.
     private func candidates(
         for freed: [UniqueIdentifier: FarSecondary]?
-    ) -> [(app: ApplicationIdentifier, words: [FarSecondary])] {
-        var found: [(app: ApplicationIdentifier, words: [FarSecondary])] = []
+    ) -> [(app: ApplicationIdentifier, claims: [FarSecondary])] {
+        var found: [(app: ApplicationIdentifier, claims: [FarSecondary])] = []
         for branch in branches.values {
             for (app, accepted) in branch.accepted where freed?.keys.contains(where: accepted.named.contains) != false {
-                let words = accepted.tree.secondaries.filter { word in
-                    let pairing = word.facts.pairing
+                let claims = accepted.tree.secondaries.filter { claim in
+                    let pairing = claim.facts.pairing
                     return known[pairing] == nil && (freed.map { $0[pairing] != nil } ?? true)
                 }
-                found += Dictionary(grouping: words, by: \.facts.pairing).values.map { (app: app, words: $0) }
+                found += Dictionary(grouping: claims, by: \.facts.pairing).values.map { (app: app, claims: $0) }
             }
         }
         return found.sorted { left, right in
-            let (one, other) = (left.words[0], right.words[0])
+            let (one, other) = (left.claims[0], right.claims[0])
             return (one.path.count, one.carrier, left.app, one.facts.pairing)
                 < (other.path.count, other.carrier, right.app, other.facts.pairing)
         }
@@ -275,21 +275,21 @@ package struct FarSecondaries: Sendable {
         transition.changes.append(.certified(path, pairing, certified))
     }
 
-    /// The word on a pairing that counts, of those in one statement: that of the carrier whose word counted before, or
+    /// The claim on a pairing that counts, of those in one statement: that of the carrier whose claim counted before,
     /// else the one nearest to this device; nil if that one does not have the app. Contested if others stay uncounted.
     private func choice(
-        of words: [FarSecondary], after before: [UniqueIdentifier: FarSecondary]
+        of claims: [FarSecondary], after before: [UniqueIdentifier: FarSecondary]
     ) -> (counting: FarSecondary?, isContested: Bool) {
-        guard let first = words.first else { return (nil, false) }
+        guard let first = claims.first else { return (nil, false) }
         let pairing = first.facts.pairing
         let others = known[pairing]?.values.map { $0 } ?? []
         if others.contains(where: { $0.carrier != first.carrier }) {
-            return (nil, words.contains(where: \.facts.installed))
+            return (nil, claims.contains(where: \.facts.installed))
         }
         let identity = (others.first ?? before[pairing] ?? first).facts.identity
-        let same = words.filter { $0.facts.identity == identity }
+        let same = claims.filter { $0.facts.identity == identity }
         let one = same.first { $0.path == before[pairing]?.path } ?? same.first
-        return (one?.facts.installed == true ? one : nil, same.count < words.count)
+        return (one?.facts.installed == true ? one : nil, same.count < claims.count)
     }
 
     /// The pairing with a carrier is gone. The devices behind it are behind another one that states them, too, or
@@ -369,7 +369,7 @@ package struct FarSecondaries: Sendable {
     // MARK: restoring
 
     /// Everything is restored. A crash, or an earlier version, may have left pairings that a statement names and for
-    /// which no word counts.
+    /// which no claim counts.
     package mutating func restored() -> FarTransition {
         var transition = FarTransition()
         chooseAgain(for: nil, &transition)

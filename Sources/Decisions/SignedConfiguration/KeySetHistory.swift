@@ -159,7 +159,7 @@ package struct KeySetHistory: Sendable, Equatable {
         ClaimedStatement(bytes)?.keySetVersion.map { $0 < anchor.version } ?? false
     }
 
-    /// Whether a configuration's version is below what the set in force accepts for its target.
+    /// The lowest version that the set in force accepts for a target; 0 for any.
     package func minimumVersion(for target: PairedIdentifier) -> UInt64 { current.minimumVersions[target] ?? 0 }
 
     /// The revoked keys, those of the latest sets first.

@@ -125,7 +125,7 @@ final class AppOffers {
         if !isRepeated { repeatReload(key, unwrittenSince: unjudged.unwrittenSince) }
     }
 
-    /// Has the app's files written that differ, and then the app read them again; at the next tick if they cannot be
+    /// Rewrites the app's files that differ, then asks the app to read them again; at the next tick if they cannot be
     /// written now.
     private func repeatReload(_ key: ConfigurationSlotKey, unwrittenSince writes: Int?) {
         context.scheduler.start { [self] in

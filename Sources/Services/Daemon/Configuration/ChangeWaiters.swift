@@ -1,5 +1,6 @@
-// Callers that wait for a change of a forwarder's state, and the ordinal of the last one. A change is counted and told
-// apart: what it leads to may change the state again before anybody is woken.
+// Callers that wait for a change of a forwarder's state, and the ordinal of the last one. Counting a
+// change and waking the waiters are two calls: the effects of a change may change the state again before anybody is
+// woken.
 
 import TandemReactor
 

@@ -1,6 +1,6 @@
 // Configuration receiver: the receiving half of the one apply path (CFG-35). A slot judges the bytes that arrive, its
 // answer is written and committed, and only then anybody learns of it. Host apps bring keys with their registrations,
-// free waiting configurations, and answer hand-overs. The receiver never decides a verdict: the slot does, and the
+// release waiting configurations, and answer offers. The receiver never decides a verdict: the slot does, and the
 // app's library, whose account of its starts the slot sees before each event (CFG-62).
 
 import TandemBase

@@ -1,4 +1,4 @@
-// State of the receiving half as one value: slots, trusted keys, clock floor, report counter and the reports not yet
+// State of the receiving half as one value: slots, trusted keys, clock floors, report counter and the reports not yet
 // queued. One value, because one verdict changes several of them in one commit (CFG-35). It turns a slot's answer into
 // the rows of that commit, and reads them back at the start. A row that does not read is a damaged or newer store:
 // refused by name.
@@ -337,7 +337,7 @@ extension RowSpace {
     static let anchor = RowSpace(rawValue: 37)
     /// Each key set and revocation that followed an anchor.
     static let chainStep = RowSpace(rawValue: 42)
-    /// Of the whole device: clock floor and report counter.
+    /// The clock floors of the apps, and the report counter of the device.
     static let configurationDevice = RowSpace(rawValue: 38)
     /// Signed reports that the queue has not accepted yet.
     static let owedReport = RowSpace(rawValue: 39)
