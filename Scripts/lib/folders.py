@@ -16,9 +16,10 @@ ARROWS = {
         "Delivery": [],
         "Links": [],
         "Apps": ["Forwarding", "Delivery"],
-        "Configuration": ["Delivery", "Apps"],
-        "Node": ["Forwarding", "Delivery", "Links", "Apps", "Configuration"],
-        "Operations": ["Delivery", "Links", "Apps", "Configuration", "Node"],
+        "Settings": ["Apps"],
+        "Configuration": ["Delivery", "Apps", "Settings"],
+        "Node": ["Forwarding", "Delivery", "Links", "Apps", "Settings", "Configuration"],
+        "Operations": ["Delivery", "Links", "Apps", "Settings", "Configuration", "Node"],
         "Simulator": ["Forwarding", "Delivery", "Apps", "Configuration", "Node", "Operations"],
     },
 }
