@@ -50,6 +50,20 @@ import Testing
         #expect(ending.status == 2 && ending.errors.contains("NOTIFY_SOCKET '/xxx"), "\(ending)")
     }
 
+    @Test(arguments: ["--config nowhere.plist", "--listen 192.0.2.1:4747", "--colour"])
+    func `CTL-65: the journal finds each line that says why a daemon does not start as an error`(
+        options: String
+    ) async throws {
+        let tandem = Program.directory.appendingPathComponent("tandem").path
+        let script = "export JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2); exec \(tandem) secondary \(options)"
+        let places = " --state \(workspace["state"]) --local \(workspace["local.sock"])"
+        let ending = try await Program("/bin/sh", ["-c", script + places], named: "journal", in: workspace).ending()
+        let lines = ending.errors.split(separator: "\n")
+        #expect(ending.status != 0 && !lines.isEmpty, "\(ending)")
+        #expect(lines.allSatisfy { $0.hasPrefix("<3>") || $0.hasPrefix("<6>") }, "\(ending)")
+        #expect(lines.contains { $0.hasPrefix("<3>") }, "\(ending)")
+    }
+
     @Test func aPortInUseIsNamed() async throws {
         let port = try FreePort.find()
         let first = try Program(

@@ -85,17 +85,20 @@ import TandemReactor
     private static func hasCommand(_ arguments: [String]) -> Bool { (try? Subcommand.find(arguments)) != nil }
 
     private static func report(_ failure: CommandFailure, _ arguments: [String], _ console: Console) -> Int32 {
-        if case .no(let reasons) = failure {
-            for reason in reasons { console.warn(reason) }
-        } else {
-            console.warn("tandem: \(failure.text)")
-        }
+        let subcommand = (try? Subcommand.find(arguments))?.0
+        var text =
+            switch failure {
+            case .no, .misconfigured: failure.text
+            default: "tandem: \(failure.text)"
+            }
         if case .usage = failure {
             let family = arguments.first.flatMap { Help.family($0) == nil ? nil : $0 }
-            let name = (try? Subcommand.find(arguments))?.0.name ?? family
-            console.warn("Try: tandem \(name.map { $0 + " " } ?? "")--help")
+            let name = subcommand?.name ?? family
+            text += "\nTry: tandem \(name.map { $0 + " " } ?? "")--help"
         }
-        if let advice = failure.advice { console.warn(advice) }
+        if let advice = failure.advice { text += "\n" + advice }
+        let mark = subcommand?.isService == true ? ServiceRun.failureMark : ""
+        for line in text.split(separator: "\n") { console.warn("\(mark)\(line)") }
         return failure.exitCode
     }
 }

@@ -32,6 +32,9 @@ package final class LogSink: Sendable {
     /// The sink as a closure for those who log.
     package var handler: LogHandler { { self.write($0) } }
 
+    /// The priority in front of a line of this level (CTL-65); empty where no journal reads it.
+    package func mark(of level: LogLevel) -> String { isJournal ? "<\(level.priority)>" : "" }
+
     /// Writes the event, or drops it.
     package func write(_ event: LogEvent) {
         guard event.level.rawValue >= threshold.load(ordering: .relaxed) else { return }
@@ -43,7 +46,7 @@ package final class LogSink: Sendable {
     }
 
     private func writeLine(of event: LogEvent) -> Bool {
-        write(line: isJournal ? "<\(event.level.priority)>\(event)" : event.line(at: Linux.wallTime))
+        write(line: isJournal ? mark(of: event.level) + "\(event)" : event.line(at: Linux.wallTime))
     }
 
     /// Writes a line, or drops it: where it would block, and where the process has closed the descriptor.

@@ -7,6 +7,8 @@ package import TandemOperations
 package enum CommandFailure: Error, Equatable {
     /// The call itself is wrong: exit code 2, with a pointer to the help.
     case usage(String)
+    /// The file of options has mistakes, with a line for each: exit code 2, since no other start mends them (CTL-52).
+    case misconfigured([String])
     /// Refused or failed: exit code 1.
     case refused(String)
     /// The answer is no, with a line for each reason: exit code 1.
@@ -21,7 +23,7 @@ package enum CommandFailure: Error, Equatable {
     /// The exit code of the process.
     package var exitCode: Int32 {
         switch self {
-        case .usage: 2
+        case .usage, .misconfigured: 2
         case .refused, .no: 1
         case .unanswered, .unusable, .unknownState: 3
         }
@@ -40,7 +42,7 @@ package enum CommandFailure: Error, Equatable {
         case .usage(let text), .refused(let text), .unanswered(let text), .unusable(let text),
             .unknownState(let text):
             text
-        case .no(let reasons): reasons.joined(separator: "\n")
+        case .misconfigured(let reasons), .no(let reasons): reasons.joined(separator: "\n")
         }
     }
 }

@@ -49,10 +49,10 @@ struct OptionMistakes: Error, Equatable {
     let source: OptionSource
     let list: [OptionMistake]
 
-    /// A file is refused; with wrong options or variables the call itself is wrong.
+    /// A wrong file has a line for each mistake; with wrong options or variables the call itself is wrong.
     var failure: CommandFailure {
         let lines = list.map(\.line)
-        if case .file = source { return .no(lines) }
+        if case .file = source { return .misconfigured(lines) }
         return .usage(lines.joined(separator: "; "))
     }
 }

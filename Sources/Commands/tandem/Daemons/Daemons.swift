@@ -55,7 +55,8 @@ extension Subcommand {
         _ role: DeviceRole, summary: String, notes: String, examples: [String]
     ) -> Subcommand {
         Subcommand(
-            path: [role.rawValue], summary: summary, options: DaemonOptions.table, notes: notes, examples: examples
+            path: [role.rawValue], summary: summary, options: DaemonOptions.table, isService: true, notes: notes,
+            examples: examples
         ) { arguments, console in
             let settings = try DaemonSettings(arguments, Environment())
             let options = try DaemonOptions(role: role, settings: settings).options()

@@ -25,6 +25,14 @@ enum ServiceRun {
     /// After a time in which the first clients have come and been served.
     private static let rest = Duration.milliseconds(200)
 
+    /// The variable that names the stream which the journal reads.
+    private static let journal = "JOURNAL_STREAM"
+
+    /// The mark of each line that says why a service has ended: the journal finds it as an error (CTL-65).
+    static var failureMark: String {
+        LogSink(lending: STDERR_FILENO, journal: try? Environment().value(journal)).mark(of: .error)
+    }
+
     /// Starts the service and returns when it has stopped.
     /// - Parameter start: calls its last argument when the service cannot continue; the run then throws that error.
     static func run(
@@ -38,7 +46,7 @@ enum ServiceRun {
         try? Linux.setDescriptorLimit(descriptors)
         let environment = Environment()
         let log = LogSink(
-            lending: STDERR_FILENO, threshold: level, journal: try environment.value("JOURNAL_STREAM"))
+            lending: STDERR_FILENO, threshold: level, journal: try environment.value(journal))
         if !clearsMemory {
             log.write(LogEvent(.warning, "OpenSSL's memory is not cleared: keys of ended links may stay in it"))
         }

@@ -17,6 +17,7 @@ extension Subcommand {
             .valued("connections", "N", "how many apps may be connected to one device (default 1024)"),
             LogOption.option,
         ],
+        isService: true,
         notes: """
             Point an app at one side with TANDEM_SOCKET=DIR/primary.sock and its counterpart at DIR/secondary.sock. The
             frames and rules are a daemon's; there is no pairing to make, and nothing is stored. Files on their way and

@@ -10,6 +10,8 @@ struct Subcommand: Sendable {
     let summary: String
     var operands: [Operand] = []
     var options: [Option] = []
+    /// Whether it runs until a signal: the journal may read its standard error.
+    var isService = false
     /// Notes that help shows below the options.
     var notes = ""
     /// Command lines without the leading `tandem`.
