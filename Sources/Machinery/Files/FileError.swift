@@ -18,6 +18,8 @@ package enum FileError: Error, Sendable, Equatable {
     case writableByOthers(path: String, mode: UInt32)
     /// A private file that others than its owner may read or write.
     case loosePermissions(path: String, mode: UInt32)
+    /// Likewise a directory.
+    case looseDirectory(path: String, mode: UInt32)
     case tooLarge(path: String, limit: Int)
     /// Another process holds the directory's lock; its number if it left one.
     case inUse(path: String, process: Int32?)
@@ -48,11 +50,14 @@ extension FileError: CustomStringConvertible {
         case .sizeUnknown(let path):
             "\(path) has more bytes than its size of 0, as files of /proc do; name a copy of it"
         case .otherOwner(let path, let owner, let expected):
-            "\(path) belongs to user \(owner), not to user \(expected); change its owner, run as that user or name another"
+            "\(path) belongs to user \(owner), not to user \(expected); "
+                + "run: chown \(expected) \(ShellWord.quoted(path)), or run as that user or name another"
         case .writableByOthers(let path, let mode):
             "\(path) may be written by others (mode \(Self.octal(mode))); run: chmod go-w \(ShellWord.quoted(path))"
         case .loosePermissions(let path, let mode):
             "\(path) is private but open to others (mode \(Self.octal(mode))); run: chmod 600 \(ShellWord.quoted(path))"
+        case .looseDirectory(let path, let mode):
+            "\(path) is private but open to others (mode \(Self.octal(mode))); run: chmod 700 \(ShellWord.quoted(path))"
         case .tooLarge(let path, let limit): "\(path) is larger than the \(limit) bytes allowed"
         case .inUse(let path, let process):
             "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"); stop it first or name another"

@@ -38,10 +38,13 @@ package enum FileReading {
         return try bytes(of: file, entry, expected: Int(status.size), limit: limit)
     }
 
-    private static func checkPrivate(_ status: FileStatus, _ entry: DirectoryEntry) throws(FileError) {
+    /// Also of a directory.
+    static func checkPrivate(_ status: FileStatus, _ entry: DirectoryEntry) throws(FileError) {
         let user = Linux.user
         guard status.owner == user else { throw .otherOwner(path: entry.path, owner: status.owner, expected: user) }
-        guard status.mode & 0o077 == 0 else { throw .loosePermissions(path: entry.path, mode: status.mode) }
+        guard status.mode & 0o077 != 0 else { return }
+        guard status.isDirectory else { throw .loosePermissions(path: entry.path, mode: status.mode) }
+        throw .looseDirectory(path: entry.path, mode: status.mode)
     }
 
     static func checkUnwritable(_ status: FileStatus, _ entry: DirectoryEntry) throws(FileError) {

@@ -112,6 +112,14 @@ package final class OwnedDirectory: Sendable {
         return status
     }
 
+    /// Refuses a file or directory that another user owns, reads or writes; without one of this name nothing happens.
+    package func checkPrivate(_ name: String) throws(FileError) {
+        let entry = try safeEntry(name)
+        guard let status = try entry.status() else { return }
+        guard !status.isSymbolicLink else { throw .symbolicLink(path: entry.path) }
+        try FileReading.checkPrivate(status, entry)
+    }
+
     /// The status of the file or of what else has this name; nil if there is nothing.
     package func status(of name: String) throws(FileError) -> FileStatus? { try safeEntry(name).status() }
 

@@ -27,6 +27,41 @@ import Testing
         nodes.stop()
     }
 
+    @Test(
+        arguments: [
+            ("tandem.sqlite", 0o640), ("tandem.sqlite-reserve", 0o666), ("tandem.sqlite-wal", 0o604), ("spool", 0o755),
+            ("partial", 0o710),
+        ] as [(String, mode_t)])
+    func `THR-6: a part of the state that is open to others stops the start, with the command to run`(
+        name: String, mode: mode_t
+    ) throws {
+        nodes.stop(.primary)
+        let path = nodes.directory.path("primary-state/\(name)")
+        let isDirectory = !name.hasPrefix("tandem")
+        if isDirectory {
+            mkdir(path, 0o700)
+        } else if access(path, F_OK) != 0 {
+            nodes.directory.write([], to: "primary-state/\(name)")
+        }
+        #expect(chmod(path, mode) == 0)
+        let error = #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
+        #expect(error?.description.contains("chmod \(isDirectory ? 700 : 600) \(path)") == true, "\(error as Any)")
+        #expect(chmod(path, isDirectory ? 0o700 : 0o600) == 0)
+        try nodes.start(.primary)
+        nodes.stop()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
+    func `THR-6: a store of another user stops the start, with the command to run`() throws {
+        nodes.stop(.primary)
+        let path = nodes.directory.path("primary-state/tandem.sqlite")
+        #expect(chown(path, 12_345, gid_t.max) == 0)
+        let error = #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
+        #expect(error?.description.contains("chown 0 \(path)") == true, "\(error as Any)")
+        #expect(chown(path, 0, gid_t.max) == 0)
+        nodes.stop()
+    }
+
     private func mode(_ path: String) -> mode_t {
         var status = stat()
         return stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0

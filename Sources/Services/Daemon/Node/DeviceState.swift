@@ -12,6 +12,11 @@ import TandemWire
 /// The opened state directory of one device.
 struct DeviceState {
     private static let storeFile = "tandem.sqlite"
+    /// Parts that no other user may read or write (THR-71): the store, the files that SQLite and the reserve have
+    /// beside it, and the files on their way. The keys are checked as they are read.
+    private static let privateNames =
+        ["", "-wal", "-shm", "-reserve"].map { storeFile + $0 }
+        + [FileDelivery.spoolDirectory, FileDelivery.partialDirectory]
     private static let applicationsDirectory = "apps"
 
     let directory: OwnedDirectory
@@ -112,7 +117,11 @@ struct DeviceState {
         _ directory: OwnedDirectory, meanwhile: () -> Void
     ) throws(NodeError) -> Store {
         let hadKey: Bool
-        do throws(FileError) { hadKey = try directory.names().contains(DeviceKeys.deviceFile) } catch {
+        do throws(FileError) {
+            // A copy that was made without permissions.
+            for name in privateNames { try directory.checkPrivate(name) }
+            hadKey = try directory.names().contains(DeviceKeys.deviceFile)
+        } catch {
             throw .file(error)
         }
         do throws(StoreError) {

@@ -36,6 +36,10 @@ package protocol FileItems: AnyObject {
 
 /// Moves files between apps and links; confined to its loop.
 package final class FileDelivery {
+    /// The directories of files on their way out and in, in a device's own.
+    static let spoolDirectory = "spool"
+    static let partialDirectory = "partial"
+
     package let uploads: FileUploads
     package let offers: FileOffers
     private let sendings: FileSendings
@@ -207,8 +211,8 @@ final class FileEnvironment {
         in directory: OwnedDirectory, suffix: String, scheduler: any Scheduler, limits: FileLimits,
         inbox: @escaping (ApplicationIdentifier) -> AppInbox?, log: @escaping LogHandler
     ) {
-        spool = FileSpool(hashed: "spool" + suffix, in: directory)
-        partials = FileSpool(hashed: "partial" + suffix, in: directory)
+        spool = FileSpool(hashed: FileDelivery.spoolDirectory + suffix, in: directory)
+        partials = FileSpool(hashed: FileDelivery.partialDirectory + suffix, in: directory)
         worker = FileWorker(for: scheduler)
         self.scheduler = scheduler
         self.limits = limits
