@@ -57,6 +57,24 @@ import Testing
         #expect(warnings(Self.cannotLink).count == 2)
     }
 
+    /// Puts a device with a state of its own in the primary's place, at its address.
+    private func replacePrimary() throws {
+        nodes.stop(.primary)
+        nodes.states[.primary] = nodes.directory.path("strange-state")
+        try nodes.start(.primary)
+    }
+
+    @Test func `CTL-71: another key at the primary's address is one warning, and not one at each attempt`() throws {
+        try nodes.pair()
+        nodes.waitForLink()
+        try replacePrimary()
+        pass(600)
+        let lines = warnings(Self.cannotLink)
+        #expect(lines.count == 1 && lines[0].contains("wrong-pin"), "\(lines)")
+        #expect(warnings("device connection ended before it became a link").isEmpty)
+        nodes.stop()
+    }
+
     @Test func `CTL-71, SES-18: a primary that is restarted within seconds is no warning`() throws {
         try nodes.pair()
         nodes.network.isDown = true

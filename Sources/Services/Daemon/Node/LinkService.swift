@@ -419,9 +419,10 @@ private final class LinkEndpoint: RelayEndpoint {
 extension RelayPort: LinkForwarder {}
 
 extension LinkFailure {
-    /// Strangers can cause any number of these; another key than the pinned one is for the operator to look at.
+    /// Strangers can cause any number of these. Another key than the pinned one is for the operator to look at; of a
+    /// pairing that is dialled again and again the dialler says so once (CTL-71).
     fileprivate var logLevel: LogLevel {
-        if case .notSecured(.wrongPin) = reason { return .warning }
+        if pairing == nil, case .notSecured(.wrongPin) = reason { return .warning }
         return isStranger ? .debug : .info
     }
 }
