@@ -198,6 +198,18 @@ import Testing
         #expect(table?.advice == [text])
     }
 
+    @Test("CTL-10: the table of pairings has both keys whole, and what to do where another device answers")
+    func otherDevice() throws {
+        let keys = String(repeating: "ABCD-", count: 26)
+        let pairing: PropertyListValue = [
+            "name": "hub", "pairing": .data([1, 2]), "level": "unreachable", "address": "10.0.0.2:4747",
+            "reason": .string("wrong-pin: \(keys)"),
+        ]
+        let table = try #require(StatusReport(Fact(["pairings": [pairing]])).tables.first { $0.title == "pairings" })
+        #expect(table.rows.first?.contains("wrong-pin: \(keys)") == true, "\(table.rows)")
+        #expect(table.advice == ["another device than 'hub' answers at 10.0.0.2:4747: \(OtherDevice.ways)"])
+    }
+
     @Test("CTL-10: the table of pairings says that a new address makes no link, once an attempt there has failed")
     func move() {
         func advice(_ failure: PropertyListValue?) -> [String]? {

@@ -47,10 +47,11 @@ package struct StatusReport {
     private var pairings: Table {
         let columns: [Table.Column] = [
             "name", .init("is our") { Self.counterpart($0.text("role")) }, "state", .text("reachable", of: "level"),
-            "reason", .span("since"), "waiting", .init("active") { Self.mark($0.body["active"]) }, "address", "pairing",
+            .init("reason") { $0.sentence("reason") }, .span("since"), "waiting",
+            .init("active") { Self.mark($0.body["active"]) }, "address", "pairing",
         ]
         var table = Table("pairings", columns, of: facts.list("pairings"))
-        (endedAdvice + moveAdvice + switchAdvice).forEach { table.advise($0) }
+        (endedAdvice + moveAdvice + otherDeviceAdvice + switchAdvice).forEach { table.advise($0) }
         return table
     }
 
@@ -68,6 +69,13 @@ package struct StatusReport {
             return MovedPrimary.advice(
                 pairing.text("pairing"), with: pairing.text("name"), at: pairing.text("dials"),
                 failure: pairing.text("dialError"))
+        }
+    }
+
+    private var otherDeviceAdvice: [String] {
+        facts.list("pairings").compactMap { pairing in
+            guard pairing.text("reason").hasPrefix("wrong-pin") else { return nil }
+            return OtherDevice.advice(with: pairing.text("name"), at: pairing.text("address"))
         }
     }
 
@@ -187,6 +195,17 @@ package enum MovedPrimary {
     package static func advice(_ pairing: String, with name: String, at address: String, failure: String) -> String {
         "'\(name)' is linked at its former address only, and not at \(address): \(failure); "
             + "'tandem address \(pairing) ADDRESS' changes the address"
+    }
+}
+
+/// Advice about an address at which another device answers than the paired one: its key is not the pinned one.
+package enum OtherDevice {
+    /// The ways to a link again.
+    package static let ways =
+        "correct the address ('tandem address'), restore the state of the paired device, or unpair and join again"
+
+    package static func advice(with name: String, at address: String) -> String {
+        "another device than '\(name)' answers at \(address): \(ways)"
     }
 }
 

@@ -47,7 +47,7 @@ extension TLSError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .wrongPin(let expected, let found):
-            "the peer's key \(found.fingerprint) is not the pinned \(expected.fingerprint)"
+            "the pinned key is \(expected.fingerprint), the peer's is \(found.fingerprint)"
         case .noCertificate: "the peer showed no certificate"
         case .unusableKey(let error): "the peer's key is not used: \(error)"
         case .protocolVersion: "the peer does not speak TLS 1.3"

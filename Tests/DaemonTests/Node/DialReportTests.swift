@@ -67,11 +67,19 @@ import Testing
     @Test func `CTL-71: another key at the primary's address is one warning, and not one at each attempt`() throws {
         try nodes.pair()
         nodes.waitForLink()
+        let pinned = try #require(try nodes.status(of: nodes.primary)["fingerprint"]?.stringValue)
         try replacePrimary()
         pass(600)
         let lines = warnings(Self.cannotLink)
         #expect(lines.count == 1 && lines[0].contains("wrong-pin"), "\(lines)")
         #expect(warnings("device connection ended before it became a link").isEmpty)
+        let found = try #require(try nodes.status(of: nodes.primary)["fingerprint"]?.stringValue)
+        let keys = "the pinned key is \(pinned), the peer's is \(found)"
+        #expect(lines.first?.contains(keys) == true && lines.first?.contains("tandem address") == true, "\(lines)")
+        #expect(try row()["reason"] == .string("wrong-pin: " + keys))
+        let problem = try #require(nodes.ask(nodes.secondary, "health").body.rows("problems").first)
+        let text = problem["text"]?.stringValue ?? ""
+        #expect(text.contains(keys) && text.contains("unpair and join again"), "\(problem)")
         nodes.stop()
     }
 

@@ -4,6 +4,7 @@
 
 package import TandemBase
 import TandemCrypto
+import TandemOperations
 package import TandemPairing
 package import TandemReactor
 import TandemSession
@@ -32,6 +33,11 @@ package final class LinkDialer {
             case .unreachable(let text): text
             case .ended(let reason): "\(reason)"
             }
+        }
+
+        fileprivate var logFields: [LogField] {
+            guard case .ended(let reason) = self else { return [.outside("reason", description)] }
+            return [reason.logField] + (reason.isOtherDevice ? [.text("advice", OtherDevice.ways)] : [])
         }
     }
 
@@ -141,8 +147,8 @@ package final class LinkDialer {
         let (wait, isNews) = pace.failed("\(failure)", at: context.scheduler.now, random: random())
         if isNews {
             report(
-                "cannot link to the primary, dialling goes on", .outside("address", "\(address)"),
-                .outside("reason", "\(failure)"))
+                "cannot link to the primary, dialling goes on",
+                [.outside("address", "\(address)")] + failure.logFields)
         }
         retry(in: wait, after: failure)
     }
@@ -152,12 +158,12 @@ package final class LinkDialer {
         let (wait, isFirstEvidence) = pace.ended(
             isReplaced: isReplaced, at: context.scheduler.now, random: random())
         if isFirstEvidence {
-            report("another daemon uses this device's key; is a copy of its state directory running?")
+            report("another daemon uses this device's key; is a copy of its state directory running?", [])
         }
         retry(in: wait, after: .ended(reason))
     }
 
-    private func report(_ message: StaticString, _ fields: LogField...) {
+    private func report(_ message: StaticString, _ fields: [LogField]) {
         let subject: [LogField] = [.text("pairing", "\(pairing)"), .outside("peer", record()?.name ?? "-")]
         context.log(LogEvent(.warning, message, fields: subject + fields))
     }

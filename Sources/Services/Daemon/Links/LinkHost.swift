@@ -114,6 +114,14 @@ package enum LinkCloseReason: Error, Sendable, Equatable {
     }
 }
 
+extension LinkCloseReason {
+    /// Whether a device with another key than the pinned one is at the other end.
+    var isOtherDevice: Bool { if case .notSecured(.wrongPin) = self { true } else { false } }
+
+    /// The reason in the log. Fingerprints are whole, so that they can be compared (PAR-11); anything else is cut.
+    var logField: LogField { isOtherDevice ? .text("reason", "\(self)") : .outside("reason", "\(self)") }
+}
+
 extension LinkCloseReason: CustomStringConvertible {
     package var description: String {
         switch self {

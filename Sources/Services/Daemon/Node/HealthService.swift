@@ -195,7 +195,8 @@ final class HealthService {
                 return "there was no link to \(name) for a while; it is linked again"
             }
             guard let record, let said = links.endedThere(record.pairing) else {
-                return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
+                let ways = record.map { links.meetsOtherDevice($0.pairing) } == true ? "; \(OtherDevice.ways)" : ""
+                return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")\(ways)"
             }
             return EndedPairing.advice("\(record.pairing)", with: name, milliseconds: said.saturatingMilliseconds)
         case .address:

@@ -120,6 +120,12 @@ final class LinkService {
         return dialers[record.pairing]?.dialer.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
     }
 
+    /// Whether another device than the paired one answers at the address that is dialled.
+    func meetsOtherDevice(_ pairing: UniqueIdentifier) -> Bool {
+        guard case .ended(let reason)? = dialers[pairing]?.dialer.lastFailure else { return false }
+        return reason.isOtherDevice
+    }
+
     /// The address at which the primary of a linked pairing is dialled now, because the link is still one of its former
     /// address (PAR-19), and why the last attempt made no link; nil if the link is at the address in force.
     func move(of pairing: UniqueIdentifier) -> (address: SocketAddress, failure: LinkDialer.Failure?)? {
@@ -309,7 +315,7 @@ extension LinkService: LinkHost {
             LogEvent(
                 failure.logLevel, "device connection ended before it became a link",
                 .text("pairing", failure.pairing?.description ?? "-"), .text("peer", failure.pin?.fingerprint ?? "-"),
-                .outside("reason", "\(failure.reason)")))
+                failure.reason.logField))
         guard let pairing = failure.pairing, let record = pairings[pairing] else { return }
         ended(pairing, failure.reason)
         relay.setLinkDown(failure.reason.reachabilityReason, pairing: pairing, role: record.role)
@@ -422,7 +428,7 @@ extension LinkFailure {
     /// Strangers can cause any number of these. Another key than the pinned one is for the operator to look at; of a
     /// pairing that is dialled again and again the dialler says so once (CTL-71).
     fileprivate var logLevel: LogLevel {
-        if pairing == nil, case .notSecured(.wrongPin) = reason { return .warning }
+        if pairing == nil, reason.isOtherDevice { return .warning }
         return isStranger ? .debug : .info
     }
 }
