@@ -98,6 +98,26 @@ import Testing
             advice(many) == both + " or 'tandem switch p-c' makes 'c' the active one (or another linked one)")
     }
 
+    @Test("PAR-15, CTL-12: where no paired device of a role is the active one, the table says how to choose one")
+    func choosing() throws {
+        func pairing(_ name: String, _ role: String, isActive: Bool = false) -> PropertyListValue {
+            [
+                "pairing": .string("p-\(name)"), "name": .string(name), "role": .string(role), "state": "active",
+                "level": "linked", "active": .boolean(isActive),
+            ]
+        }
+        func advice(_ pairings: PropertyListValue...) -> [String]? {
+            StatusReport(Fact(["pairings": .array(pairings)])).tables.first { $0.title == "pairings" }?.advice
+        }
+        let text =
+            "no device is the active one, and default sessions of apps fail (7005); "
+            + "'tandem switch p-a' makes 'a' or 'tandem switch p-b' makes 'b' the active one"
+        let hub = pairing("hub", "secondary", isActive: true)
+        #expect(advice(hub, pairing("a", "primary"), pairing("b", "primary")) == [text])
+        #expect(advice(hub, pairing("a", "primary"), pairing("b", "primary", isActive: true)) == [])
+        #expect(advice(hub) == [])
+    }
+
     @Test("CFG-22: the table of apps says which apply invalid signatures, if one does")
     func invalidSignatures() throws {
         var lamp: PropertyListDictionary = ["app": "org.example.lamp"]

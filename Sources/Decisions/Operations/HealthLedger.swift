@@ -14,6 +14,8 @@ package struct HealthProblem: Hashable, Sendable {
         case address
         /// Two daemons use the key of one device, this one or a paired one.
         case sharedKey = "shared-key"
+        /// Of the paired devices of a role none is the active one (PAR-15).
+        case noneActive = "none-active"
         /// An outbound queue is nearly full.
         case backlog
         /// An item waits until the other device has space for it.
@@ -43,7 +45,8 @@ package struct HealthProblem: Hashable, Sendable {
         fileprivate var mustLast: Bool {
             switch self {
             case .unlinked, .store: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys, .expiringKeys,
+            case .address, .sharedKey, .noneActive, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys,
+                .expiringKeys,
                 .expiredKeys, .inHandler, .deadLetters, .clock, .draining:
                 false
             }
@@ -53,7 +56,8 @@ package struct HealthProblem: Hashable, Sendable {
         package var hasTimeInText: Bool {
             switch self {
             case .unlinked, .clock: true
-            case .address, .sharedKey, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys, .expiringKeys,
+            case .address, .sharedKey, .noneActive, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys,
+                .expiringKeys,
                 .expiredKeys, .inHandler, .deadLetters, .store, .draining:
                 false
             }

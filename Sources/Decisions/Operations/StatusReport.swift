@@ -51,7 +51,7 @@ package struct StatusReport {
             .init("active") { Self.mark($0.body["active"]) }, "address", "pairing",
         ]
         var table = Table("pairings", columns, of: facts.list("pairings"))
-        (endedAdvice + moveAdvice + otherDeviceAdvice + switchAdvice).forEach { table.advise($0) }
+        (endedAdvice + moveAdvice + otherDeviceAdvice + switchAdvice + choiceAdvice).forEach { table.advise($0) }
         return table
     }
 
@@ -87,17 +87,24 @@ package struct StatusReport {
         return pairings.filter { $0.body["active"]?.booleanValue == true && !isLinked($0) }.compactMap { active in
             let linked = pairings.filter { $0.text("role") == active.text("role") && isLinked($0) }
             guard !linked.isEmpty else { return nil }
-            let ways = linked.prefix(Self.longestChoice).map { other in
-                "'tandem switch \(other.text("pairing"))' makes '\(other.text("name"))'"
-            }
-            let others = linked.count > ways.count ? " (or another linked one)" : ""
             return "the active device '\(active.text("name"))' is not linked; "
-                + "\(ways.joined(separator: " or ")) the active one\(others)"
+                + ActiveDevice.ways(linked.map(Self.choice), another: "another linked one")
         }
     }
 
-    /// Devices that one piece of advice names: a line for people.
-    private static let longestChoice = 3
+    /// The removal of the active device of several leaves none, until the operator chooses (PAR-15).
+    private var choiceAdvice: [String] {
+        let groups = Dictionary(grouping: facts.list("pairings").filter { $0.text("state") == "active" }) {
+            $0.text("role")
+        }
+        return groups.sorted { $0.key < $1.key }.map(\.value).filter { pairings in
+            !pairings.contains { $0.body["active"]?.booleanValue == true }
+        }.map { ActiveDevice.advice(toChoose: $0.map(Self.choice)) }
+    }
+
+    private static func choice(_ pairing: Fact) -> ActiveDevice.Choice {
+        (pairing.text("pairing"), pairing.text("name"))
+    }
 
     /// The join links that have not expired (CTL-61).
     private var links: Table {
@@ -195,6 +202,28 @@ package enum MovedPrimary {
     package static func advice(_ pairing: String, with name: String, at address: String, failure: String) -> String {
         "'\(name)' is linked at its former address only, and not at \(address): \(failure); "
             + "'tandem address \(pairing) ADDRESS' changes the address"
+    }
+}
+
+/// Advice about the device that the apps' default sessions reach: only the operator knows which one that is.
+package enum ActiveDevice {
+    /// A paired device that may be the active one.
+    package typealias Choice = (pairing: String, name: String)
+
+    /// Devices that one piece of advice names: a line for people.
+    private static let longestChoice = 3
+
+    package static func advice(toChoose devices: [Choice]) -> String {
+        "no device is the active one, and default sessions of apps fail (7005); "
+            + ways(devices, another: "another one")
+    }
+
+    /// The commands that make one of the devices the active one.
+    /// - Parameter another: one that is not named.
+    static func ways(_ devices: [Choice], another: String) -> String {
+        let ways = devices.prefix(longestChoice).map { "'tandem switch \($0.pairing)' makes '\($0.name)'" }
+        let others = devices.count > ways.count ? " (or \(another))" : ""
+        return "\(ways.joined(separator: " or ")) the active one\(others)"
     }
 }
 

@@ -161,8 +161,13 @@ import Testing
         let left = try pairings(of: nodes.primary).compactMap { $0["pairing"]?.identifierValue }
         let unchosen = ended.body["unchosen"]?.arrayValue?.compactMap(\.stringValue) ?? []
         #expect(left.count == 2 && Set(unchosen) == Set(left.map(\.description)), "\(ended)")
+        let problems = nodes.ask(nodes.primary, "health").body.rows("problems").filter { $0["name"] == "none-active" }
+        #expect(problems.count == 1 && problems.first?["pairing"] == nil, "CTL-12")
+        #expect(problems.first?["text"]?.stringValue?.contains("'tandem switch ") == true, "\(problems)")
         let last = try nodes.pairing(of: nodes.primary)
         #expect(nodes.ask(nodes.primary, "switch", ["pairing": last]).body["changed"] == true)
+        let names = nodes.ask(nodes.primary, "health").body.rows("problems").map { $0["name"]?.stringValue }
+        #expect(!names.contains("none-active"), "CTL-12")
         nodes.run(until: {
             (try? caller.states(now: nodes.clock.now).last?.active).flatMap { $0 }?.bytes == last.dataValue
         })

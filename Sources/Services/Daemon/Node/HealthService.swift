@@ -81,6 +81,7 @@ final class HealthService {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }
         }
+        if !unchosen.isEmpty { problems.insert(HealthProblem(.noneActive)) }
         let limits = DeliveryLimits()
         let backlogs = delivery.pairings { count, bytes, _ in limits.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
@@ -99,6 +100,11 @@ final class HealthService {
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems
+    }
+
+    /// The pairings of which the operator has to choose one: of one role, as only one can be mended at a time.
+    private var unchosen: [PairingRecord] {
+        DeviceRole.allCases.lazy.map { self.pairings.unchosen(as: $0) }.first { !$0.isEmpty } ?? []
     }
 
     /// The answer to `health`.
@@ -205,6 +211,8 @@ final class HealthService {
             }
             return MovedPrimary.advice("\(record.pairing)", with: name, at: "\(move.address)", failure: "\(failure)")
         case .sharedKey: return sharedKeyText(record, name)
+        case .noneActive:
+            return ActiveDevice.advice(toChoose: unchosen.map { (pairing: "\($0.pairing)", name: $0.name) })
         case .backlog: return "a queue for \(name) is nearly full"
         case .noSpace:
             return
