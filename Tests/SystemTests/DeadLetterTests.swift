@@ -17,7 +17,7 @@ import Testing
         #expect(areDead, "\(failing.output)")
         #expect(try await eventually { try await letters(devices).count == 2 })
         let health = try await devices.run("kiosk", "health")
-        #expect(health.status == 1 && health.errors.contains("dead-letters"), "\(health)")
+        #expect(health.status == 1 && health.output.contains("dead-letters"), "\(health)")
         try await failing.end(by: SIGKILL)
         let letter = try #require(try await letters(devices).first)
         #expect(letter.contains("\"direction\":\"in\"") && letter.contains("\"attempts\":5"), "\(letter)")

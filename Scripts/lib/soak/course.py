@@ -160,7 +160,6 @@ class Course:
         """The names of what `tandem health` says."""
         code, output = daemon.command("health", "--json")
         require(code in (0, 1), f"tandem health on {daemon.name} ended with {code}: {output.strip()}")
-        # With its reasons as a person reads them, on standard error.
         health = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
         require((code == 0) == (health["state"] == "healthy"), f"{daemon.name} is {health}, with exit code {code}")
         return {f"{daemon.name}: {problem['name']}" for problem in health["problems"]}

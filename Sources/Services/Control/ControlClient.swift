@@ -26,19 +26,20 @@ package final class ControlClient {
     /// Sends one command and waits for its result.
     /// - Parameters:
     ///   - time: how long the command itself may take in the daemon.
+    ///   - patience: how long all the rest may take.
     ///   - isInterruptible: whether a signal ends it with ``Interruption``; the process is prepared for that.
     /// - Throws: ``ControlError`` if the daemon refuses the request or does not answer, ``Interruption`` after a
     ///   signal.
     package func ask(
         _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero,
-        isInterruptible: Bool = false
+        patience: Duration = ControlExchange.patience, isInterruptible: Bool = false
     ) throws -> PropertyListDictionary {
         var isInterrupted = false
         var answer: ControlExchange.Answer?
         let signals = isInterruptible ? try SignalSource(loop: loop) { _ in isInterrupted = true } : nil
         defer { signals?.cancel() }
         let exchange = ControlExchange(
-            command, body, time: time, path: path, software: software, loop: loop
+            command, body, time: time, patience: patience, path: path, software: software, loop: loop
         ) { answer = $0 }
         loop.run { answer != nil || isInterrupted }
         exchange.cancel()

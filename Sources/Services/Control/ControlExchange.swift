@@ -13,7 +13,7 @@ package final class ControlExchange {
     package typealias Answer = Result<PropertyListDictionary, ControlError>
 
     /// Beyond what the request itself may take: for connecting, hello, and the daemon's own turn.
-    private static let patience = Duration.seconds(15)
+    package static var patience: Duration { .seconds(15) }
 
     private let loop: EventLoop
     private let path: String
@@ -28,19 +28,21 @@ package final class ControlExchange {
     /// Begins at once.
     /// - Parameters:
     ///   - time: how long the command itself may take in the daemon.
+    ///   - patience: how long all the rest may take.
     ///   - path: the daemon's local socket.
     ///   - software: the name and version of the program, for the daemon's log.
     ///   - completion: takes the result's body or the failure, never from inside this call.
     package init(
-        _ command: ControlName, _ body: PropertyListDictionary, time: Duration = .zero, path: String, software: String,
-        loop: EventLoop, completion: @escaping (Answer) -> Void
+        _ command: ControlName, _ body: PropertyListDictionary, time: Duration = .zero,
+        patience: Duration = ControlExchange.patience, path: String, software: String, loop: EventLoop,
+        completion: @escaping (Answer) -> Void
     ) {
         self.loop = loop
         self.path = path
         self.software = software
         self.completion = completion
         request = ControlFrame(command, id: .random(), body: body)
-        deadline = loop.schedule(after: Self.patience + time) { [self] in
+        deadline = loop.schedule(after: patience + time) { [self] in
             finish(.failure(.unanswered("\(path): the daemon does not answer")))
         }
         do throws(SocketAddressError) { connect(to: try SocketAddress.unix(checking: path)) } catch {

@@ -72,7 +72,7 @@ import Testing
         let status = try await devices.devices.status(of: "hub")
         #expect(status.contains("\"code\":7015") && status.contains("\"refusal\":\"insufficient-space\""), "\(status)")
         let health = try await tandem("health", "--device", workspace["hub.sock"], in: workspace)
-        #expect(health.status == 1 && health.errors.contains("kiosk has no space for an item"), "\(health)")
+        #expect(health.status == 1 && health.output.contains("kiosk has no space for an item"), "\(health)")
         let list = try await tandem(
             "transfers", "list", "--app", TwoDevices.app, "--device", workspace["hub.sock"], in: workspace)
         #expect(list.output.contains("insufficient-space"), "\(list)")

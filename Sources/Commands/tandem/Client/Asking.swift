@@ -14,9 +14,10 @@ extension ControlClient {
     /// Asks the daemon at a path, for a command with several requests to one daemon, or with several daemons. It warns
     /// of the rows for which the answer had no room.
     static func answer(
-        at path: String, _ command: ControlName, _ body: PropertyListDictionary, time: Duration = .zero
+        at path: String, _ command: ControlName, _ body: PropertyListDictionary, time: Duration = .zero,
+        patience: Duration = ControlExchange.patience
     ) throws -> PropertyListDictionary {
-        let answer = try ControlClient(path: path).ask(command, body, time: time)
+        let answer = try ControlClient(path: path).ask(command, body, time: time, patience: patience)
         Fact(answer).leftOut.forEach { Console().warn($0) }
         return answer
     }
@@ -25,9 +26,10 @@ extension ControlClient {
 extension Arguments {
     /// Asks the daemon that `--device` names, or the one that is right for the command.
     func ask(
-        _ command: ControlName, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil, time: Duration = .zero
+        _ command: ControlName, _ body: PropertyListDictionary = [:], of role: DeviceRole? = nil,
+        time: Duration = .zero, patience: Duration = ControlExchange.patience
     ) throws -> PropertyListDictionary {
-        try ControlClient.answer(at: try daemonPath(of: role), command, body, time: time)
+        try ControlClient.answer(at: try daemonPath(of: role), command, body, time: time, patience: patience)
     }
 
     /// The local socket of the daemon that `--device` names, or of the one that is right for the command.

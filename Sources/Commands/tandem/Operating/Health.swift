@@ -12,21 +12,35 @@ extension Subcommand {
     static let health = Subcommand(
         path: ["health"],
         summary: "say whether a running daemon is healthy: exit code 0, or 1 with one line for each reason",
-        options: [.device, .json],
+        options: [
+            .device, .valued("timeout", "TIME", "how long the daemon may take to answer, at most 1h (default 15s)"),
+            .json,
+        ],
         notes: """
+            The reasons are on standard output, as a monitoring system shows them; with --json the answer is.
             Exit code 3 means that no daemon answers, that it cannot answer, or that it refuses this user. A link is
             reported as lost once it has been down for 5 s more than it has been up since the change began: short
             interruptions and short recoveries are not reported.
             """,
-        examples: ["health", "health --device secondary --json"]
+        examples: ["health", "health --timeout 5s", "health --device secondary --json"]
     ) { arguments, console in
-        let report = try arguments.healthReport()
-        if arguments.has("json") { console.print(json: report) }
-        let problems = report.list("problems")
+        let time = try arguments.duration("timeout") ?? ControlExchange.patience
+        guard time > .zero, time <= Limits.controlWait else {
+            throw CommandFailure.usage("--timeout is over 0 and at most 1h")
+        }
+        let report = try arguments.healthReport(within: time)
         let isHealthy = report.body["state"] == .string("healthy")
-        if isHealthy, !arguments.has("json") { console.print("healthy") }
-        guard !isHealthy else { return }
-        throw CommandFailure.no(problems.map { "\($0.text("name")) for \($0.span("since")): \($0.sentence("text"))" })
+        if arguments.has("json") {
+            console.print(json: report)
+        } else if isHealthy {
+            console.print("healthy")
+        } else {
+            for problem in report.list("problems") {
+                console.print("\(problem.text("name")) for \(problem.span("since")): \(problem.sentence("text"))")
+            }
+        }
+        // The reasons are printed.
+        guard isHealthy else { throw CommandFailure.no([]) }
     }
 
     static let ready = Subcommand(
@@ -93,9 +107,9 @@ private func notReadyReason(_ arguments: Arguments) throws -> String? {
 
 extension Arguments {
     /// The daemon's answer to `health`; any failure of the request has an exit code that no answer has.
-    fileprivate func healthReport() throws -> Fact {
+    fileprivate func healthReport(within patience: Duration = ControlExchange.patience) throws -> Fact {
         do {
-            return Fact(try ask(.health))
+            return Fact(try ask(.health, patience: patience))
         } catch let failure as ControlError {
             printForPrograms(failure, on: Console())
             throw CommandFailure(ofState: failure)
