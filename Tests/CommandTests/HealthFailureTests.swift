@@ -28,6 +28,19 @@ import Testing
     @Test("CTL-13: starting a daemon is no advice where one is running")
     func advice() {
         #expect(CommandFailure(ofState: .failed("the daemon closed the connection")).advice == nil)
-        #expect(CommandFailure(ofState: .unanswered("no daemon answers")).advice != nil)
+        #expect(CommandFailure(ofState: .unanswered("no daemon answers")).advice?.contains("'tandem primary'") == true)
+        let hang = CommandFailure(ofState: .silent("./hub.sock: the daemon does not answer"))
+        #expect(hang.exitCode == 3 && hang.advice?.contains("start it with") == false)
+    }
+
+    @Test("CTL-73: at the socket of a service the advice is the service's command")
+    func services() {
+        let socket = "/run/tandem/primary.sock"
+        let away = CommandFailure(ControlError.unanswered("no daemon answers: \(socket)")).advice
+        #expect(away?.hasPrefix("If no daemon runs, start it with 'systemctl start tandem@primary', or") == true)
+        #expect(
+            CommandFailure(ControlError.unanswered("no daemon answers: ./x")).advice?.contains("systemctl") == false)
+        let hang = CommandFailure(ControlError.silent("\(socket): the daemon does not answer")).advice
+        #expect(hang?.contains("'systemctl restart tandem@primary'") == true)
     }
 }

@@ -11,6 +11,8 @@ import Testing
         #expect(refused.refusal == ["error": "rollback", "text": "version 2 is desired"])
         let unfit = ControlError.unfit(text: "no", checks: ["volume": ["text": "too loud"]])
         #expect(unfit.refusal == ["error": "refused", "text": "no", "checks": ["volume": ["text": "too loud"]]])
-        for error in [ControlError.failed("x"), .unanswered("x"), .unusable("x")] { #expect(error.refusal == nil) }
+        for error in [ControlError.failed("x"), .unanswered("x"), .silent("x"), .unusable("x")] {
+            #expect(error.refusal == nil)
+        }
     }
 }

@@ -28,7 +28,7 @@ struct FormRefusal {
         case .unfit(let reason, let checks):
             text = reason
             self.checks = PageRefusal.all(in: checks)
-        case .failed, .unusable, .unanswered: break
+        case .failed, .unusable, .unanswered, .silent: break
         }
     }
 
@@ -45,7 +45,7 @@ extension ControlError {
         case .refused(let name, _): ControlFailureName(rawValue: name) == .unreachable ? 503 : nil
         case .unfit: nil
         case .failed, .unusable: 502
-        case .unanswered: 504
+        case .unanswered, .silent: 504
         }
     }
 }

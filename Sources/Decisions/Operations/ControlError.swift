@@ -12,6 +12,8 @@ package enum ControlError: Error, Sendable, Equatable {
     case failed(String)
     /// No daemon answers.
     case unanswered(String)
+    /// A process takes connections there, and gives no result in time.
+    case silent(String)
     /// No daemon can be asked through the socket, and waiting does not change that (CTL-73).
     case unusable(String)
 }
@@ -23,7 +25,7 @@ extension ControlError {
         case .refused(let name, let text): ["error": .string(name), "text": .string(text)]
         case .unfit(let text, let checks):
             ["error": "refused", "text": .string(text), "checks": .dictionary(checks)]
-        case .failed, .unanswered, .unusable: nil
+        case .failed, .unanswered, .silent, .unusable: nil
         }
     }
 }
@@ -35,7 +37,7 @@ extension ControlError: CustomStringConvertible {
         case .refused(let name, let text):
             text.isEmpty ? Printable.text(name) : "\(Printable.text(text)) [\(Printable.text(name))]"
         case .unfit(let text, _): "\(Printable.text(text)) [refused]"
-        case .failed(let text), .unanswered(let text), .unusable(let text): text
+        case .failed(let text), .unanswered(let text), .silent(let text), .unusable(let text): text
         }
     }
 }

@@ -1,5 +1,6 @@
 // Failure of a command as a value: its text and its exit code, the same in every executable of the package.
 
+import TandemBase
 package import TandemOperations
 
 /// A failed command: the text for standard error, and the exit code (CTL-73). Scripts can tell a wrong call, a negative
@@ -15,6 +16,8 @@ package enum CommandFailure: Error, Equatable {
     case no([String])
     /// No daemon answers: exit code 3.
     case unanswered(String)
+    /// A daemon has the socket and does not answer in time: exit code 3.
+    case silent(String)
     /// No daemon can be asked through the socket, also not later: exit code 3.
     case unusable(String)
     /// A daemon was reached and its state is not known: exit code 3.
@@ -25,22 +28,43 @@ package enum CommandFailure: Error, Equatable {
         switch self {
         case .usage, .misconfigured: 2
         case .refused, .no: 1
-        case .unanswered, .unusable, .unknownState: 3
+        case .unanswered, .silent, .unusable, .unknownState: 3
         }
     }
 
     /// A further line that says how to go on; nil where the text says it.
     package var advice: String? {
-        guard case .unanswered = self else { return nil }
-        return
-            "If no daemon runs, start it with 'tandem primary' or 'tandem secondary'; --device PATH names another's socket."
+        switch self {
+        case .unanswered(let text): Self.startAdvice(Self.services(in: text))
+        case .silent(let text): Self.hangAdvice(Self.services(in: text))
+        default: nil
+        }
+    }
+
+    /// The package's services whose sockets a text names. A second daemon beside one of them has no place.
+    private static func services(in text: String) -> [String] {
+        DeviceRole.allCases.filter { text.contains(LocalSockets.ofService($0)) }.map { "tandem@\($0.rawValue)" }
+    }
+
+    private static func startAdvice(_ services: [String]) -> String {
+        let commands = "'tandem primary' or 'tandem secondary'"
+        let units = services.map { "'systemctl start \($0)'" }.joined(separator: " or ")
+        let start = units.isEmpty ? commands : "\(units), or, on a host without the service, with \(commands)"
+        return "If no daemon runs, start it with \(start); --device PATH names another's socket."
+    }
+
+    private static func hangAdvice(_ services: [String]) -> String {
+        guard let service = services.first else {
+            return "Look at the log of the daemon that has this socket; end it before you start it again."
+        }
+        return "'systemctl status \(service)' shows it, and 'systemctl restart \(service)' starts it again."
     }
 
     /// The text for standard error.
     package var text: String {
         switch self {
-        case .usage(let text), .refused(let text), .unanswered(let text), .unusable(let text),
-            .unknownState(let text):
+        case .usage(let text), .refused(let text), .unanswered(let text), .silent(let text),
+            .unusable(let text), .unknownState(let text):
             text
         case .misconfigured(let reasons), .no(let reasons): reasons.joined(separator: "\n")
         }
@@ -54,6 +78,7 @@ extension CommandFailure {
             switch failure {
             case .refused, .unfit, .failed: .refused(failure.description)
             case .unanswered(let text): .unanswered(text)
+            case .silent(let text): .silent(text)
             case .unusable(let text): .unusable(text)
             }
     }
@@ -63,7 +88,7 @@ extension CommandFailure {
     package init(ofState failure: ControlError) {
         self =
             switch failure {
-            case .unanswered, .unusable: CommandFailure(failure)
+            case .unanswered, .silent, .unusable: CommandFailure(failure)
             case .refused, .unfit, .failed: .unknownState(failure.description)
             }
     }

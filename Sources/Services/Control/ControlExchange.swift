@@ -43,7 +43,7 @@ package final class ControlExchange {
         self.completion = completion
         request = ControlFrame(command, id: .random(), body: body)
         deadline = loop.schedule(after: patience + time) { [self] in
-            finish(.failure(.unanswered("\(path): the daemon does not answer")))
+            finish(.failure(.silent("\(path): the daemon does not answer")))
         }
         do throws(SocketAddressError) { connect(to: try SocketAddress.unix(checking: path)) } catch {
             let failure = ControlError.unusable("\(error)")

@@ -74,7 +74,7 @@ package enum LocalSockets {
     package static func candidates(
         for role: DeviceRole, _ environment: Environment
     ) throws(CommandFailure) -> [String] {
-        [try ofUser(role, environment), ofSystem(role)].compactMap(\.self)
+        [try ofUser(role, environment), ofService(role)].compactMap(\.self)
     }
 
     private static func ofUser(_ role: DeviceRole, _ environment: Environment) throws(CommandFailure) -> String? {
@@ -82,12 +82,13 @@ package enum LocalSockets {
         return directory.map { "\($0)/tandem/\(role.rawValue).sock" }
     }
 
-    private static func ofSystem(_ role: DeviceRole) -> String { "/run/tandem/\(role.rawValue).sock" }
+    /// The socket of the package's service, and of a daemon that root starts.
+    static func ofService(_ role: DeviceRole) -> String { "/run/tandem/\(role.rawValue).sock" }
 
     /// The default for a daemon of this user; nil if there is none.
     package static func own(for role: DeviceRole, _ environment: Environment) throws(CommandFailure) -> String? {
         if let path = try ofUser(role, environment) { return path }
-        return geteuid() == 0 ? ofSystem(role) : nil
+        return geteuid() == 0 ? ofService(role) : nil
     }
 
     /// Why no daemon can be asked through a socket, if waiting does not change that (CTL-73): for a command that would
