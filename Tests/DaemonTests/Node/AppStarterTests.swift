@@ -62,6 +62,15 @@ import Testing
         #expect(daemon.notes.contains { "\($0)".contains("--local-other") })
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root's daemon starts apps of others"))
+    func `CTL-22: the log says what to do about an app whose user is gone`() throws {
+        daemon.owner = 4_000_000_000
+        let starter = try starter("true")
+        starter.itemsMayWait()
+        loop.run(until: { count("items wait, app not started") == 1 })
+        #expect(daemon.notes.contains { "\($0)".contains("user 4000000000 no longer exists: 'tandem apps assign'") })
+    }
+
     @Test func `CTL-22: an absent app is started once, with the hook's environment and nothing of the daemon's`() throws
     {
         let starter = try starter("env >\(directory.path("environment"))")

@@ -127,7 +127,11 @@ final class AppStarter {
         guard let socket = sockets[role] else { throw Obstacle.noSocket(role) }
         let owner = ownership.user
         guard owner == Linux.user || Linux.user == 0 else { throw Obstacle.otherUser(owner) }
-        let user = try ProgramUser(owner)
+        let user: ProgramUser
+        do throws(SystemError) { user = try ProgramUser(owner) } catch {
+            if error.name == "ENOENT" { throw Obstacle.noUser(owner) }
+            throw error
+        }
         return ProgramCall(
             arguments: arguments,
             environment: [
@@ -141,11 +145,14 @@ final class AppStarter {
         case neverRegistered
         case otherUser(UInt32)
         case noSocket(DeviceRole)
+        case noUser(UInt32)
 
         var description: String {
             switch self {
             case .neverRegistered: "it has never registered here, so it has no user to run as"
             case .noSocket(let role): "this daemon has no socket for its \(role) side; see --local-other"
+            case .noUser(let user):
+                "its user \(user) no longer exists: 'tandem apps assign' or 'tandem apps remove'"
             case .otherUser(let user):
                 "it belongs to user \(user), and only root's daemon can start another user's app; see 'tandem apps assign'"
             }
