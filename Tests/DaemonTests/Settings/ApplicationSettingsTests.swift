@@ -5,6 +5,7 @@ import Glibc
 import TandemBase
 import TandemCrypto
 import TandemFiles
+import TandemPages
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -79,6 +80,15 @@ import Testing
     }
 
     // MARK: the schema
+
+    @Test("CTL-70: the log has a file's path and the command to run whole, and cuts what an app chose")
+    func remedyInLog() {
+        let path = "/var/lib/tandem/secondary/apps/" + String(repeating: "long.", count: 30) + "lamp"
+        let open = SettingsFailure.file(.loosePermissions(path: path, mode: 0o644)).logField
+        #expect("\(LogEvent(.error, "x", open))".contains("run: chmod 600 \(path)"))
+        let refused = SettingsFailure.unfit([PageRefusal(key: "volume", text: path)]).logField
+        #expect(!"\(LogEvent(.error, "x", refused))".contains("lamp"))
+    }
 
     @Test("CFG-22, CTL-39, SES-78: a signed value whose signature is invalid is marked, in full and in short rows")
     func waived() throws {

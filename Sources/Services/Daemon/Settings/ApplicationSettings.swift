@@ -102,7 +102,7 @@ final class ApplicationSettings {
             device.log(
                 LogEvent(
                     .warning, "an app's schema is refused", .text("app", "\(app)"),
-                    .outside("reason", error.description)), .user(user))
+                    error.logField), .user(user))
             return error.description
         }
         device.log(
@@ -403,7 +403,7 @@ final class ApplicationSettings {
         case .failure(let failure):
             device.log(
                 LogEvent(
-                    .error, message, .text("app", "\(app)"), .outside("reason", failure.description)), .app(app))
+                    .error, message, .text("app", "\(app)"), failure.logField), .app(app))
         }
     }
 

@@ -1,5 +1,6 @@
 // Outcome of a request about an app's settings: what an edit has become, and why one is not carried out.
 
+import TandemBase
 import TandemFiles
 import TandemPages
 import TandemPropertyList
@@ -53,6 +54,13 @@ enum SettingsFailure: Error {
     case file(FileError)
     /// The daemon's store takes nothing.
     case notStored
+}
+
+extension SettingsFailure {
+    /// The reason in the log: whole where all of it is the daemon's own text, as a path with the command to run is.
+    var logField: LogField {
+        if case .file = self { .text("reason", description) } else { .outside("reason", description) }
+    }
 }
 
 extension SettingsFailure: CustomStringConvertible {
