@@ -42,6 +42,14 @@ import Testing
         #expect(try FileReading.read(path: temporary.path("key"), limit: 10, trust: .ownAndPrivate) == [1])
     }
 
+    @Test("CTL-70: where the daemon has chosen the path, the text names no other path and no other user")
+    func fixedPaths() {
+        let owner = FileError.otherOwner(path: "/s/apps/a", owner: 7, expected: 8)
+        #expect(owner.textOfFixedPath == "/s/apps/a belongs to user 7, not to user 8; run: chown -R 8 /s/apps/a")
+        #expect(FileError.symbolicLink(path: "/s/inbox").textOfFixedPath == "/s/inbox is a symbolic link; remove it")
+        #expect(FileError.full(path: "/s").textOfFixedPath == FileError.full(path: "/s").description)
+    }
+
     @Test func anotherUsersKeyIsRefused() {
         guard geteuid() == 0 else { return print("skipped: giving a file to another user needs root") }
         temporary.write([1], to: "key")

@@ -69,6 +69,17 @@ extension FileError: CustomStringConvertible {
         }
     }
 
+    /// The text where the daemon has chosen the path: to name another one is no way out.
+    package var textOfFixedPath: String {
+        switch self {
+        case .symbolicLink(let path): "\(path) is a symbolic link; remove it"
+        case .otherOwner(let path, let owner, let expected):
+            "\(path) belongs to user \(owner), not to user \(expected); "
+                + "run: chown -R \(expected) \(ShellWord.quoted(path))"
+        default: description
+        }
+    }
+
     private static func octal(_ mode: UInt32) -> String {
         let digits = String(mode, radix: 8)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits

@@ -95,6 +95,9 @@ import Testing
         #expect(lines.count == 1 && lines[0].contains("owner=12345"), "\(lines)")
         #expect(lines.first?.contains("chown -R 0 \(path)") == true, "\(lines)")
         #expect(!nodes.hasNoted("edits of a pairing that has ended stay until the next start"))
+        // No line names a way that is none, such as another user for the app.
+        let others = nodes.notes.map { "\($0)" }.filter { $0.contains("belongs to user 12345") }
+        #expect(others.allSatisfy { $0.contains("chown -R 0 \(path)") && !$0.contains("run as") }, "\(others)")
         nodes.stop()
     }
 

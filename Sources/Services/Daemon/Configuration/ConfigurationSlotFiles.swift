@@ -94,7 +94,7 @@ final class ConfigurationSlotFiles {
             context.log(
                 LogEvent(
                     .error, "configuration file not written", .text("app", "\(key.application)"),
-                    .text("error", error.description)))
+                    .text("error", error.textOfFixedPath)))
             return false
         }
     }
@@ -130,7 +130,7 @@ final class ConfigurationSlotFiles {
             context.log(
                 LogEvent(
                     .error, "configuration files not brought up to date", .text("app", "\(subject.application)"),
-                    .text("error", error.description)))
+                    .text("error", error.textOfFixedPath)))
         }
         return others
     }
@@ -143,7 +143,7 @@ final class ConfigurationSlotFiles {
 
     /// The files that could not be written or removed, by app, each with the reason.
     var unwritten: [String] {
-        differing.compactMap { subject, difference in difference.failure.map { (subject, $0.description) } }
+        differing.compactMap { subject, difference in difference.failure.map { (subject, $0.textOfFixedPath) } }
             .sorted { ($0.0.application, $0.1) < ($1.0.application, $1.1) }
             .map { subject, reason in "\(subject.application): \(reason)" }
     }
@@ -267,7 +267,7 @@ final class ConfigurationSlotFiles {
             context.log(
                 LogEvent(
                     .error, "key sets not written", .text("app", "\(subject.application)"),
-                    .text("error", error.description)))
+                    .text("error", error.textOfFixedPath)))
             return false
         }
     }

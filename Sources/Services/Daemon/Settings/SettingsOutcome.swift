@@ -83,7 +83,7 @@ extension SettingsFailure: CustomStringConvertible {
             "one person's edits of an app have \(SettingEdits.userRoom) bytes, those of a primary "
                 + "\(SettingEdits.primaryRoom), of \(SettingEdits.primaryLimit) primaries"
         case .busy: "as many requests about settings are under way as one user or device may have"
-        case .file(let error): "\(error)"
+        case .file(let error): error.textOfFixedPath
         }
     }
 }

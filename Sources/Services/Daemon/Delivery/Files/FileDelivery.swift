@@ -285,7 +285,8 @@ extension AppInbox {
         do throws(FileError) { self.init(of: try directory(), owner: owner) } catch {
             log(
                 LogEvent(
-                    .error, "an app's directory cannot be used", .text("app", "\(app)"), .text("error", "\(error)")))
+                    .error, "an app's directory cannot be used", .text("app", "\(app)"),
+                    .text("error", error.textOfFixedPath)))
             return nil
         }
     }
@@ -309,11 +310,11 @@ private final class FileHash: FileDigest {
 
 extension LogEvent {
     static func files(_ job: StaticString, _ error: FileError) -> LogEvent {
-        LogEvent(.warning, "files: a job failed", .text("job", "\(job)"), .text("error", "\(error)"))
+        LogEvent(.warning, "files: a job failed", .text("job", "\(job)"), .text("error", error.textOfFixedPath))
     }
 
     static func files(_ message: String, _ key: FileKey, _ error: FileError?) -> LogEvent {
-        files(message, key, error.map { "\($0)" } ?? "-")
+        files(message, key, error?.textOfFixedPath ?? "-")
     }
 
     static func files(_ message: String, _ key: FileKey, _ reason: String) -> LogEvent {
