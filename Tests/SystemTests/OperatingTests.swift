@@ -152,8 +152,10 @@ import Testing
         #expect((status["counters"] as? [String: Any])?["relay.forwarded"] as? Int ?? 0 > 0)
         #expect(receiver.isRunning)
         let metrics = try await devices.run("hub", "status", "--prometheus").output
-        #expect(metrics.contains("\ntandem_linked{pairing=\""))
+        #expect(metrics.contains("\ntandem_linked{role=\"primary\",pairing=\""))
+        #expect(metrics.contains("\ntandem_info{role=\"primary\",name=\"hub\",version=\"tandem "), "\(metrics)")
         for line in metrics.split(separator: "\n") where !line.hasPrefix("#") {
+            #expect(line.contains("{role=\"primary\""), "a secondary's daemon may run on the same host: \(line)")
             #expect(line.contains(try Regex(#"^tandem_[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [0-9.-]+$"#)), "\(line)")
         }
     }

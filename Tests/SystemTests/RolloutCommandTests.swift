@@ -56,8 +56,8 @@ import Testing
         #expect(try await devices.run("hub", "status").output.contains("waiting for the first"), "CTL-23")
         let metrics = try await devices.run("hub", "status", "--prometheus").output
         for (name, value) in [("current", 1), ("drifted", 0)] {
-            let row =
-                #"tandem_configuration_\#(name)\{app="[^"]+",target="vendor:[^"]+",pairing="[^"]+",name="kiosk"\} \#(value)"#
+            let labels = #"role="primary",app="[^"]+",target="vendor:[^"]+",pairing="[^"]+",name="kiosk""#
+            let row = #"tandem_configuration_\#(name)\{\#(labels)\} \#(value)"#
             #expect(metrics.contains(try Regex(row)), "CTL-66: \(metrics)")
         }
         try await devices.hub.end(by: SIGKILL)

@@ -4,13 +4,21 @@
 import TandemOperations
 import TandemPropertyList
 
-/// Status as metrics.
+/// Status as metrics. A host may have a daemon of each role, so each line has the role.
 struct Metrics {
     private let facts: Fact
+    /// The first labels of each line; none for a user who is told nothing of the device (CTL-2).
+    private let own: [(String, String)]
     private(set) var lines: [String] = []
 
     init(_ facts: Fact) {
         self.facts = facts
+        let role = facts.text("role")
+        own = role.isEmpty ? [] : [("role", role)]
+        if !role.isEmpty {
+            let labels = [("name", facts.text("name")), ("version", facts.text("software"))]
+            gauge("tandem_info", "The daemon and the version of its program.", [(labels, 1)])
+        }
         counters()
         gauge("tandem_uptime_seconds", "Time since the daemon started.", [([], seconds(facts.body["uptime"]))])
         gauge("tandem_healthy", "1 if nothing keeps the daemon from being healthy.", [([], isHealthy ? 1 : 0)])
@@ -26,7 +34,8 @@ struct Metrics {
         let counters = facts.body["counters"]?.dictionaryValue ?? [:]
         for (name, value) in counters.sorted(by: { $0.key < $1.key }) {
             let metric = "tandem_\(Self.name(name))_total"
-            lines += ["# TYPE \(metric) counter", "\(metric) \(value.unsignedValue ?? 0)"]
+            lines += ["# HELP \(metric) Since the daemon's start.", "# TYPE \(metric) counter"]
+            lines.append("\(metric)\(Self.text(own)) \(value.unsignedValue ?? 0)")
         }
     }
 
@@ -77,7 +86,7 @@ struct Metrics {
     private mutating func gauge(_ name: String, _ help: String, _ values: [(labels: [(String, String)], Double)]) {
         guard !values.isEmpty else { return }
         lines += ["# HELP \(name) \(help)", "# TYPE \(name) gauge"]
-        for (labels, value) in values { lines.append("\(name)\(Self.text(labels)) \(value)") }
+        for (labels, value) in values { lines.append("\(name)\(Self.text(own + labels)) \(value)") }
     }
 
     private func number(_ value: PropertyListValue?) -> Double { Double(value?.integerValue ?? 0) }
