@@ -24,7 +24,7 @@ import Testing
         ("secondary --local /\(String(repeating: "x", count: 107))", "107"),
         ("simulate", "--local DIR is missing"),
         ("trust-device --role primary ABCD", "--address is missing"),
-        ("trust-device --role primary --address hub:port ABCD", "write a number from 0 to 65535"),
+        ("trust-device --role primary --address hub:port ABCD", "write a number from 1 to 65535"),
         ("address hub http://hub:4747", "write HOST:PORT"),
         ("trust-device --role secondary foo", "'tandem status' on the other device shows it"),
         ("send --app a hello", #"it must be one JSON object such as {"on":true}; JSON, byte 1"#),

@@ -91,7 +91,7 @@ extension SocketAddressError: CustomStringConvertible {
             "the socket path has \(bytes) bytes, more than the \(SocketAddress.longestPath) that Linux takes; "
                 + "choose a shorter directory"
         case .missingPort(let text): "\"\(text)\" has no port; write HOST:PORT, [IPV6]:PORT or unix:PATH"
-        case .badPort(let text): "\"\(text)\" is no port; write a number from 0 to 65535"
+        case .badPort(let text): "\"\(text)\" is no port; write a number from 1 to 65535"
         case .badHost(let text): "\"\(text)\" has no usable host; write HOST:PORT, [IPV6]:PORT or unix:PATH"
         }
     }

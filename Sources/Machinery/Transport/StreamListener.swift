@@ -124,9 +124,10 @@ package final class StreamListener: ReadinessTarget {
     private func report(_ error: SystemError) {
         guard !hasReported else { return }
         hasReported = true
+        let remedy = error.name == "EMFILE" ? "; raise the limit of open files, LimitNOFILE of a service" : ""
         log(
             LogEvent(
-                .warning, "accepting paused", .text("address", "\(address)"), .text("error", "\(error)")))
+                .warning, "accepting paused", .text("address", "\(address)"), .text("error", "\(error)\(remedy)")))
     }
 
     private func resumeAccepting() {

@@ -209,6 +209,8 @@ import Testing
         // Both have one wall clock: each sees its own set now, and hears of the other's within a heartbeat.
         nodes.clock.setWallClock(nodes.clock.wallNow + .seconds(-3600))
         #expect(problems() == ["clock", "clock"])
+        let text = nodes.ask(nodes.primary, "health").body.rows("problems").first?["text"]?.stringValue ?? ""
+        #expect(text.contains("the clock of the secondary is ") && text.contains(" min ahead of ours"), "\(text)")
         #expect(try skews() == [60, 60])
         nodes.clock.advance(by: .seconds(6))
         #expect(problems() == [nil, nil])

@@ -423,7 +423,9 @@ extension SessionError {
     fileprivate static var nobodysQueue: SessionError {
         SessionError(
             .genericError, .notInstalled,
-            reason: "no app of this name is registered on this device: only its owner may send items as it")
+            reason:
+                "no app of this name is registered on this device, and only its owner may send items as it: run the "
+                + "app once as its user, or 'tandem receive --app APP'")
     }
 
     fileprivate static var takenBack: SessionError {

@@ -4,6 +4,7 @@
 
 package import TandemBase
 package import TandemOperations
+import TandemReactor
 import TandemWire
 
 /// The registrations of one device; confined to its loop.
@@ -111,14 +112,19 @@ package final class ApplicationRegistrations {
     ) -> Refusal {
         switch name {
         case .appOwned:
-            Refusal(name, "\(app) belongs to another user; 'tandem apps assign \(app) USER' makes it another's")
+            // Only root, who can see it elsewhere too, is told which user.
+            let owner = user == 0 ? owners[app].flatMap { Linux.userName(of: $0.user) } : nil
+            return Refusal(
+                name,
+                "\(app) belongs to another user; run this as that user\(owner.map { " (\($0))" } ?? ""), or give it to "
+                    + "another one: 'tandem apps assign \(app) USER'")
         case .appOtherSide:
-            Refusal(
+            return Refusal(
                 name,
                 "\(app) is on this device's \(role.counterpart) side and registers at the socket of that; after "
                     + "'tandem apps remove \(app)' it may register here")
         default:
-            Refusal(
+            return Refusal(
                 name,
                 "user \(user) may register \(owners.limit(of: user)) of \(Limits.applications) apps; "
                     + "'tandem apps list' shows all, and 'tandem apps remove APP' makes room")

@@ -148,6 +148,14 @@ final class HealthService {
         return names.prefix(limit).joined(separator: ", ") + more
     }
 
+    private func clockText(_ record: PairingRecord?, _ name: String) -> String {
+        guard let skew = record.flatMap({ links[$0.pairing]?.clockSkew })?.saturatingMilliseconds, skew != 0 else {
+            return "the clock of \(name) differed from ours by more than five minutes"
+        }
+        let span = Fact.span(milliseconds: Int64(clamping: skew.magnitude))
+        return "the clock of \(name) is \(span) \(skew < 0 ? "behind" : "ahead of") ours; set the one that is wrong"
+    }
+
     private func sharedKeyText(_ record: PairingRecord?, _ name: String) -> String {
         let isOwn = record.flatMap { links.sharedKey(in: $0.pairing) } == .own
         let device = isOwn ? "this device" : name
@@ -230,7 +238,7 @@ final class HealthService {
             return
                 "this device's clock shows \(scheduler.wallNow), and configuration waits: \(apps); set the clock, or, "
                 + "if it is right, remove the app's key ('tandem trust remove')"
-        case .clock: return "the clock of \(name) differs from ours by more than five minutes"
+        case .clock: return clockText(record, name)
         case .store: return storeText
         case .draining: return "new items are refused until 'tandem drain --end'"
         }

@@ -23,7 +23,10 @@ struct PairCommand: ControlCommand {
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         guard let address = node.advertised else {
-            throw ControlFailure(.noAddress, "this daemon accepts no device links; start it with --listen")
+            throw ControlFailure(
+                .noAddress,
+                "this daemon accepts no device links: run the command on the primary, or start this daemon with --listen"
+            )
         }
         let link = try await ControlFailure.storing(try await node.pairings.issueLink(to: address, life: life))
         guard let link else {
