@@ -37,7 +37,8 @@ package final class LinkDialer {
 
         fileprivate var logFields: [LogField] {
             guard case .ended(let reason) = self else { return [.outside("reason", description)] }
-            return [reason.logField] + (reason.isOtherDevice ? [.text("advice", OtherDevice.ways)] : [])
+            guard reason.isOtherDevice else { return [reason.logField] }
+            return [reason.logField, .text("advice", OtherDevice.ways)]
         }
     }
 
@@ -146,9 +147,8 @@ package final class LinkDialer {
     private func failed(_ failure: Failure) {
         let (wait, isNews) = pace.failed("\(failure)", at: context.scheduler.now, random: random())
         if isNews {
-            report(
-                "cannot link to the primary, dialling goes on",
-                [.outside("address", "\(address)")] + failure.logFields)
+            let place: [LogField] = [.outside("address", "\(address)")]
+            report("cannot link to the primary, dialling goes on", place + failure.logFields)
         }
         retry(in: wait, after: failure)
     }
