@@ -1,4 +1,5 @@
 """Daemons of a campaign: processes of the shipped command, their pairs, the lines between them, and their memory."""
+import contextlib
 import json
 import multiprocessing
 import os
@@ -71,7 +72,9 @@ class Program:
             self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             if stream:
-                stream.close()
+                # What was still to be written to it has no reader.
+                with contextlib.suppress(OSError):
+                    stream.close()
 
 
 class Line(Program):
