@@ -29,6 +29,13 @@ def require(condition, text):
         raise CaseFailure(text)
 
 
+def json_of(output):
+    """What a command with --json printed as one line, among what it said on standard error."""
+    line = next((line for line in output.splitlines() if line.startswith("{")), None)
+    require(line, f"a command with --json printed no object: {output.strip()}")
+    return json.loads(line)
+
+
 def until(condition, seconds, text):
     """The first true value of the condition, asked until the time is over."""
     deadline = time.monotonic() + seconds

@@ -7,7 +7,7 @@ import threading
 import time
 
 from case import Case, milliseconds, spread
-from daemons import join, link_of, require, until
+from daemons import join, json_of, link_of, require, until
 from host import APP, CRASH, GOOD, Configuration, HostApp, Signer
 from views import desired_of, state_of
 
@@ -109,7 +109,7 @@ def one_table(world):
 
 def require_truthful(hub, members, wanted):
     """The hub's rows, the shell's and each secondary's own agree about version 2."""
-    shown = json.loads(hub.done("status", "--json"))["desired"]
+    shown = json_of(hub.done("status", "--json"))["desired"]
     require(len(shown) == len(members), f"the hub's status shows {len(shown)} of {len(members)} secondaries")
     rows = {row["name"]: row for row in shown}
     for member in members:

@@ -1,9 +1,8 @@
 """Views of a configuration: of the primary, of a secondary, of its app's files, and whether they agree."""
-import json
 import os
 import uuid
 
-from daemons import require, until
+from daemons import json_of, require, until
 from host import APP, Configuration, active_file
 
 SETTLING = 30  # seconds; an offer without an answer is repeated at a tick of 10 s (CFG-43)
@@ -77,10 +76,10 @@ def settle(disagreement, *arguments, seconds=SETTLING):
 
 def require_same_in_shell(hub, kiosk):
     """The shell shows the same as the sockets, and both daemons the same version."""
-    shown = json.loads(hub.done("status", "--json"))["desired"]
+    shown = json_of(hub.done("status", "--json"))["desired"]
     row = next(row for row in shown if row["app"] == APP and row["name"] == kiosk.name)
-    own = next(row for row in json.loads(kiosk.done("status", "--json"))["configurations"] if row["app"] == APP)
-    listed = json.loads(hub.done("configuration", "list", "--json"))["desired"]
+    own = next(row for row in json_of(kiosk.done("status", "--json"))["configurations"] if row["app"] == APP)
+    listed = json_of(hub.done("configuration", "list", "--json"))["desired"]
     require(row["reported"] == own["version"] and row["version"] in [line["version"] for line in listed],
             f"the hub shows {row}, the kiosk {own}")
 

@@ -1,6 +1,5 @@
 """Course of the soak: what happens to the daemons and their apps while these work, one event at a time."""
 import contextlib
-import json
 import os
 import random
 import signal
@@ -9,7 +8,7 @@ import time
 import figures
 from apps import App, facts_of
 from case import Case
-from daemons import CaseFailure, require, until
+from daemons import CaseFailure, json_of, require, until
 from frames import encode
 from host import APP as CONFIGURED, Configuration
 from samples import LampSigner, Sample
@@ -151,7 +150,7 @@ class Course:
         """What an operator asks, and a line about it."""
         self.asked += 1
         for daemon in self.daemons:
-            json.loads(daemon.done("status", "--json"))
+            json_of(daemon.done("status", "--json"))
             self.reasons |= self.unhealthy(daemon)
         memory = ", ".join(f"{daemon.name} {daemon.memory() / 1024:.1f} MiB" for daemon in self.daemons)
         print(f"{time.monotonic() - self.world.began:6.0f} s  {self.rounds():,} rounds, {memory}", flush=True)
@@ -160,7 +159,7 @@ class Course:
         """The names of what `tandem health` says."""
         code, output = daemon.command("health", "--json")
         require(code in (0, 1), f"tandem health on {daemon.name} ended with {code}: {output.strip()}")
-        health = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
+        health = json_of(output)
         require((code == 0) == (health["state"] == "healthy"), f"{daemon.name} is {health}, with exit code {code}")
         return {f"{daemon.name}: {problem['name']}" for problem in health["problems"]}
 
