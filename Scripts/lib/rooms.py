@@ -161,7 +161,7 @@ def toolchain_problem(room, module, near):
 
 
 def door_problems(rooms):
-    """C libraries that more than one room imports in fact, or that nobody imports."""
+    """C libraries that more than one room imports in fact."""
     for door, openers in DOORS.items():
         used = {r.name for r in rooms if r.floor != "Tests" for s in r.sources() for _, m, _ in imports(s) if m == door}
         if used - openers:

@@ -68,8 +68,6 @@ pair_them() {
     ok "they are paired by a one-time link"
 }
 
-is_reachable() { hub status --json | grep -q '"level":"immediate"'; }
-
 start_apps() {
     tandem keys new --out "$workspace/signing.key" >/dev/null
     tandem keys new --out "$workspace/other.key" >/dev/null

@@ -139,10 +139,6 @@ class Stream:
     def close(self):
         self.stream.close()
 
-    def reset(self):
-        """Leaves without reading what has come."""
-        self.close()
-
 
 class App(Stream):
     """A registered connection of a host app; without an app one for control requests."""

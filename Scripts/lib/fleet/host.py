@@ -83,7 +83,7 @@ def device_of(daemon):
 
 
 def active_file(directory):
-    """The configuration that an app would start with; nil without one. A half-written file does not read."""
+    """The configuration that an app would start with; None without one. A half-written file does not read."""
     with contextlib.suppress(FileNotFoundError):
         with open(f"{directory}/configuration.plist", "rb") as file:
             facts = plistlib.load(file)

@@ -128,7 +128,7 @@ def require_whole(app, keys):
 
 
 def disagreement(hub, kiosk, app, keys):
-    """What is not yet so of a chain that has to be everywhere; nil if all is."""
+    """What is not yet so of a chain that has to be everywhere; None if all is."""
     for daemon in (hub, kiosk):
         if known(daemon) != keys.state:
             return f"{daemon.name} knows {known(daemon)}, not {keys.state}"

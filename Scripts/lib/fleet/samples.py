@@ -88,7 +88,7 @@ class Sample(threading.Thread):
         return self
 
     def on_trial(self):
-        """The digest of the configuration that is on trial; nil without one."""
+        """The digest of the configuration that is on trial; None without one."""
         with contextlib.suppress(FileNotFoundError):
             return plistlib.loads(pathlib.Path(self.directory, "trial.plist").read_bytes())["digest"]
         return None

@@ -148,7 +148,7 @@ def stuck_devices(world):
     require_alive(hub)
     text = watch.require(UNREAD_LINKS + count * (KEPT_OF_EACH_LINK + CONNECTION) + SLACK)
     for link in links:
-        link.reset()
+        link.close()
     return f"{sent} messages of 64 kB to {count} devices; {text}"
 
 
@@ -164,7 +164,7 @@ def returned(world):
         if burst == 0:
             broadcast(world, sender, 80)
             for link in links:
-                link.reset()
+                link.close()
             name = "unread links"
         else:
             pairing = sender.until_installed(pairing=peers[0].pairing)
@@ -174,7 +174,7 @@ def returned(world):
                     announce(world, app, pairing, 60)
                     app.query("budget", pairing=pairing, seconds=30)
                 for app in apps:
-                    app.reset()
+                    app.close()
             name = "announced files"
         peak = hub.peak() - watch.before
         require(peak > MIB, f"{name} took nothing, so nothing was shown")
@@ -222,7 +222,7 @@ def places(world):
     third = App(hub, f"{APP}.third", uid=65_003)
     require(third.registration["uid"] == 65_003, "the third user is another one")
     for connection in (*first, *second, third):
-        connection.reset()
+        connection.close()
     until(lambda: hub.descriptors() < 200, 10, "closing what has left")
     named, refusal = crowd(hub, greedy, APP + ".{}")
     require("too-many-applications" in refusal, f"after {len(named)} applications the user got {refusal}")
@@ -268,7 +268,7 @@ def hellos(world):
     require(hub.linked() >= 1, "the other device's link is gone")
     text = watch.require(LINKED_HELLO + 64 * CONNECTION + SLACK)
     for link in connections:
-        link.reset()
+        link.close()
     return f"{count} connections, {most} open at most; {text}"
 
 

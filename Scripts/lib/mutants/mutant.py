@@ -33,10 +33,6 @@ class Mutant:
         return header
 
     @classmethod
-    def title(cls):
-        return cls.__name__
-
-    @classmethod
     def text(cls):
         return f"{cls.clause}: {' '.join(cls.__doc__.split())}"
 
