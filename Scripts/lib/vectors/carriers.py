@@ -2,7 +2,8 @@
 import base64
 import uuid
 
-from .formats import APP, Signer, bplist, pem
+from .envelopes import bplist
+from .formats import APP, Signer, pem
 from .reports import enveloped
 
 ABOUT = (

@@ -6,10 +6,10 @@ Most refused cases hold mathematically: a verifier that lets the deviation pass 
 good signatures of another scheme.
 """
 import hashlib
-from pathlib import Path
 
 from . import keyfiles
 from .curves import P256, PSS, Ed25519
+from .keys import KEYS
 
 ABOUT = (
     "Signatures and keys at the edges of their encodings (CFG-96, CFG-97). `key` is a SubjectPublicKeyInfo; `outcome` is "
@@ -18,11 +18,11 @@ ABOUT = (
 ED25519, ECDSA, RSA = "ed25519", "ecdsa-p256-sha256", "rsa-pss-sha256"
 MESSAGE = b"switch to night colours"
 SALT = bytes(range(32))
-KEYS = Path(__file__).resolve().parents[3] / "Protocol/Vectors/signing/keys"
 
 
 class Edges:
     """The cases of the file, in order."""
+    about = ABOUT
 
     def __init__(self):
         self.list, self.names = [], set()

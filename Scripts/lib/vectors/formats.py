@@ -3,24 +3,19 @@ CFG-98). Cases are added when a format grows. None is changed or taken away: the
 """
 import base64
 import hashlib
-import plistlib
 import uuid
-from pathlib import Path
 
 from . import keyfiles
 from .curves import Ed25519
+from .envelopes import bplist, pae
+from .keys import KEYS
 
 ABOUT = (
     "One example of each format as the first release wrote it, in base64 (CFG-98). Each is read with the `facts`, and an "
     "envelope and a report with a good signature of `key`. Texts of facts are as the command line shows them.")
-KEYS = Path(__file__).resolve().parents[3] / "Protocol/Vectors/signing/keys"
 NOW = 1_800_000_000
 APP, TARGET = "org.example.alarm", "custom:house-7"
 DEVICE, PAIRING, NONCE, TXID = (bytes(range(first, first + 16)) for first in (0, 32, 64, 96))
-
-
-def bplist(value):
-    return plistlib.dumps(value, fmt=plistlib.FMT_BINARY, sort_keys=True)
 
 
 class Signer:
@@ -34,9 +29,8 @@ class Signer:
 
     def envelope(self, kind, fields):
         name, body = f"application/vnd.tandem.{kind}.v1+bplist", bplist(fields)
-        message = b"DSSEv1 %d %s %d %s" % (len(name), name.encode(), len(body), body)
         return bplist({"v": 1, "payloadType": name, "payload": body,
-                       "signatures": [{"keyid": self.identifier, "sig": Ed25519.sign(self.seed, message)}]})
+                       "signatures": [{"keyid": self.identifier, "sig": Ed25519.sign(self.seed, pae(name, body))}]})
 
 
 def pem(label, data):

@@ -11,7 +11,8 @@ import uuid
 
 from . import keyfiles
 from .curves import P256
-from .formats import KEYS, Signer
+from .formats import Signer
+from .keys import KEYS
 from .raw import Cases
 from .values import canonical, notation
 

@@ -5,8 +5,9 @@ import base64
 import hashlib
 import plistlib
 
-from .formats import APP, DEVICE, NONCE, NOW, PAIRING, TARGET, TXID, Signer, bplist, pem
 from .curves import Ed25519
+from .envelopes import bplist, pae
+from .formats import APP, DEVICE, NONCE, NOW, PAIRING, TARGET, TXID, Signer, pem
 
 REPORTS = (
     "Each report (base64) comes through the pairing of `device`, whose report key is `key`, after a report with the counter 8, "
@@ -21,8 +22,7 @@ OTHER = bytes(range(1, 17))
 def enveloped(told, kind, by, signed=None):
     """An envelope of type `kind` whose signatures are made for the type `signed`."""
     body, name = bplist(told), f"application/vnd.tandem.{kind}.v1+bplist"
-    covered = f"application/vnd.tandem.{signed or kind}.v1+bplist".encode()
-    message = b"DSSEv1 %d %s %d %s" % (len(covered), covered, len(body), body)
+    message = pae(f"application/vnd.tandem.{signed or kind}.v1+bplist", body)
     return {"v": 1, "payloadType": name, "payload": body, "signatures": [
         {"keyid": one.identifier, "sig": Ed25519.sign(one.seed, message)} for one in by]}
 

@@ -1,38 +1,42 @@
-"""Writing of vector files, shared by the scripts that make them: one case on each line, and `--check`."""
+"""Writing of vector files: one case on each line."""
 import json
-import sys
 from pathlib import Path
 
 root = Path(__file__).resolve().parents[3]
 FOLDER = root / "Protocol/Vectors"
+LISTS = "cases", "sequences", "successions"
 
 
 def text(document):
     """One case on each line, so that a change shows as the case that it changes."""
-    head = "".join(f'"{name}": {json.dumps(value, indent=1)},\n' for name, value in document.items() if name != "cases")
-    lines = ",\n".join(json.dumps(case) for case in document["cases"])
-    return f'{{\n{head}"cases": [\n{lines}\n]\n}}\n'
+    def written(name, value):
+        if name not in LISTS:
+            return json.dumps(value, indent=1)
+        return "[\n" + ",\n".join(json.dumps(case) for case in value) + "\n]"
+    parts = ",\n".join(f'"{name}": {written(name, value)}' for name, value in document.items())
+    return f"{{\n{parts}\n}}\n"
 
 
-def main(doc, made):
-    """Writes the files, or compares with them. `made` returns a document for each path below Protocol/Vectors: a
-    dictionary with the list `cases`."""
-    arguments = sys.argv[1:]
-    if arguments not in ([], ["--check"]):
-        print(doc, file=sys.stderr)
-        return 0 if arguments in (["--help"], ["-h"]) else 2
-    documents = made()
-    texts = {FOLDER / name: text(document) for name, document in documents.items()}
-    if arguments:
-        stale = [path for path, content in texts.items() if not path.exists() or path.read_text() != content]
-        for path in stale:
-            print(f"{path.relative_to(root)} is not what Scripts/{Path(sys.argv[0]).name} writes", file=sys.stderr)
-        if stale:
-            return 1
-    else:
-        for path, content in texts.items():
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(content)
-    count = sum(len(document["cases"]) for document in documents.values())
-    print(f"{count} cases in {len(documents)} file{'s' * (len(documents) > 1)}")
-    return 0
+def write(documents):
+    """Writes a document into each path below Protocol/Vectors."""
+    for name, document in documents.items():
+        path = FOLDER / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text(document))
+
+
+def stale(documents):
+    """The paths of the files that are not what would be written."""
+    return [FOLDER / name for name, document in documents.items()
+            if not (FOLDER / name).exists() or (FOLDER / name).read_text() != text(document)]
+
+
+def told(documents):
+    """How many cases there are; fails if two of one list have one name."""
+    count = 0
+    for path, document in documents.items():
+        for name in LISTS:
+            names = [case["name"] for case in document.get(name, [])]
+            assert len(set(names)) == len(names), f"{path}: each of its {name} has a name that no other has"
+            count += len(names)
+    return f"{count} cases in {len(documents)} file{'s' * (len(documents) > 1)}"
