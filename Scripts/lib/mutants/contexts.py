@@ -99,9 +99,3 @@ class RestartForgetsContexts(Mutant):
     def to_app(self, frame, line):
         if not self.place.is_restart or frame["kind"] != "context" or frame["name"] != "received":
             yield frame
-
-
-MUTANTS = (
-    ContextStale, RevisionStands, SameContextSent, ContextMisread, SentContextUntold, EmptyContextUntold,
-    FailedContextAgain, RestartForgetsContexts,
-)

@@ -121,9 +121,3 @@ class FileDigestWrong(Manifests):
 
     def changes(self, body):
         return {"digest": bytes(32)}
-
-
-MUTANTS = (
-    FileShort, FileFlipped, MetadataLost, FileProgressDropped, TakingUntold, FileRenamed, FileNameObeyed,
-    FileNameReduced, SpoiledUntold, FileSizeWrong, FileDigestWrong,
-)

@@ -512,13 +512,3 @@ class RestartRepeats(Mutant):
     def to_daemon(self, frame, line):
         if frame["kind"] != "verdict" or frame["id"] not in self.made:
             yield frame
-
-
-MUTANTS = (
-    SubmissionSwallowed, AcceptanceDropped, StoredDropped, StoredEarly, EndDropped, EndAlwaysHandled, EndCodeless,
-    EndRepeated, IdentifierForgotten, ItemMisrouted, SubscriptionUnknown, OutstandingEmpty, MoreUntold, CancelIgnored,
-    CancelTooKind, LifeForgotten, KeyForgotten, BarrierForgotten, BudgetEndless, DemotionUntold, UrgentNeverPasses,
-    DeliveryTwice, DeliverySwallowed, DeliveriesSwapped, DeliveryElsewhere, AttemptForgotten, FailureTakenForHandled,
-    DeadTakenForExpired, TopicForgotten, UnregisteredForgotten, AgeUntold, AgeStands, LifeStands, DeadLettersDropped,
-    DeadLetterStays, RestartForgets, RestoreUnnoticed, LostTakenForHandled, TimeOffUncounted, RestartRepeats,
-)

@@ -94,6 +94,3 @@ class LaterStays(PutOffs):
 
     def again(self, frame, line):
         return None if self.put_off.get(frame["id"]) is line else frame
-
-
-MUTANTS = (LaterCounted, LaterHandled, LaterAtOnce, LaterTooEarly, LaterMarked, LaterLost, LaterStays)

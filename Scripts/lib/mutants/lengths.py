@@ -136,10 +136,3 @@ class LongTopicCut(Mutant):
     def to_daemon(self, frame, line):
         is_long = len(frame.get("topic", "")) > TEXT_LIMIT
         yield frame | {"topic": frame["topic"][:TEXT_LIMIT]} if is_long else frame
-
-
-MUTANTS = (
-    LongFrameAwaited, LongFrameMisnamed, LargestFrameRefused, LongMessageCut, LongMessageEndsConnection,
-    LongMessageUnsized, LongReplyCut, LongReplyUnreachable, PaddingUncounted, LongItemAccepted, LongKindCut,
-    LongListCut, LongTopicCut,
-)

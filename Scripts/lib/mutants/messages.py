@@ -4,6 +4,7 @@ from mutant import SECONDARY, Detours, Every, Held, Mutant, body_of, with_body, 
 MESSAGES = ("message", "messageData")
 ANSWERED = "SES-9: a message is answered"
 IN_ORDER = "messages arrive in the order"
+FAILED = "SES-12"
 
 
 def is_failure_of_message(frame):
@@ -153,7 +154,7 @@ class DataTruncated(Mutant):
 
 class Failures(Mutant):
     """A mutant of the failures of messages."""
-    clause, judges = "SES-12", "SES-12"
+    clause = "SES-12"
 
     def to_app(self, frame, line):
         yield self.changed(frame) if is_failure_of_message(frame) else frame
@@ -161,6 +162,7 @@ class Failures(Mutant):
 
 class UnhandledUnreachable(Failures):
     """says 7007 for a message that no handler took"""
+    judges = FAILED
 
     def changed(self, frame):
         return frame | {"code": 7007} if frame["code"] == 7014 else frame
@@ -168,6 +170,7 @@ class UnhandledUnreachable(Failures):
 
 class DroppedUndelivered(Failures):
     """says 7014 for a reply that was dropped"""
+    judges = FAILED
 
     def changed(self, frame):
         return frame | {"code": 7014} if frame["code"] == 7011 else frame
@@ -175,6 +178,7 @@ class DroppedUndelivered(Failures):
 
 class FailureNameless(Failures):
     """loses the name of a failure"""
+    judges = FAILED
 
     def changed(self, frame):
         return without(frame, "name")
@@ -182,7 +186,7 @@ class FailureNameless(Failures):
 
 class FailureWithoutSubject(Failures):
     """does not say which message has failed"""
-    clause = "FRM-10"
+    clause, judges = "FRM-10", FAILED
 
     def changed(self, frame):
         return without(frame, "id")
@@ -303,12 +307,3 @@ class PingUnanswered(Mutant):
     def to_app(self, frame, line):
         if frame["kind"] != "pong":
             yield frame
-
-
-MUTANTS = (
-    ReplyDropped, MessageTwice, MessagesSwapped, RepliesCrossed, ReplyTwice, DuplicateDropped,
-    ReplyFromAnyone, FailureAfterReply, ReplyElsewhere, DataFlipped, DataTruncated,
-    UnhandledUnreachable, DroppedUndelivered, FailureNameless, FailureWithoutSubject, FailureSwallowed,
-    RetryDenied, RetryPromised, RetryUntold, ExcessSwallowed, ExcessForEver, FailureFactsLost,
-    MessageMisrouted, BroadcastShort, BroadcastSilent, PingUnanswered,
-)

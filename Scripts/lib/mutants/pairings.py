@@ -132,8 +132,3 @@ class PairingComesBack(Mutant):
             if self.first:
                 frame = with_body(frame, pairing=self.first)
         yield frame
-
-
-MUTANTS = (
-    UsedLinkTaken, LinkMisread, AttemptsUncounted, LinkLivesLonger, JoinReplacesLink, UnpairIgnored, PairingComesBack,
-)

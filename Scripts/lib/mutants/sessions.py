@@ -301,12 +301,3 @@ class StateStands(Mutant):
     def to_app(self, frame, line):
         if frame["kind"] != "state":
             yield frame
-
-
-MUTANTS = (
-    HelloUnanswered, HelloNotExpected, VersionUnknown, CapabilityUnnamed, CapabilityInvented, RegisteredAnother,
-    SecondReceiver, AnotherAppTaken, UnknownKindIgnored, UnknownKeyTaken, KeyWithoutPlaceTaken, SealingTaken,
-    VerdictNameTaken, ControlAnywhere, RegistersTwice, SenderInstalled, FarewellOmitted, CounterpartUntold,
-    AlwaysReachable, NeverInstalled, SinceStands, SinceForgotten, ChangesUncounted, StateRevisionStands,
-    TargetOfAnother, TargetStands, StateStands,
-)

@@ -7,6 +7,19 @@ import lengths
 import messages
 import pairings
 import sessions
+from mutant import Mutant
 
 SUBJECTS = (messages, sessions, lengths, items, later, contexts, files, pairings)
-ALL = tuple(mutant for subject in SUBJECTS for mutant in subject.MUTANTS)
+
+
+def mutants_of(subject):
+    """The mutants of a module, as they stand there. A class that names no clause or no cases is a form of others."""
+    for each in vars(subject).values():
+        if isinstance(each, type) and issubclass(each, Mutant) and each.__module__ == subject.__name__:
+            if each.clause and each.judges:
+                yield each
+            elif not each.__subclasses__():
+                raise TypeError(f"the mutant {each.__name__} names no clause, or no cases that judge it")
+
+
+ALL = tuple(mutant for subject in SUBJECTS for mutant in mutants_of(subject))
