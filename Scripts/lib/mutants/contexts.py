@@ -1,32 +1,24 @@
 """Mutants of contexts: old ones, others, none, and contexts that a restart has taken away."""
-import uuid
-
-from mutant import SECONDARY, Mutant, body_of, with_body
+from mutant import SECONDARY, Invents, Mutant, ToApp, body_of, with_body
 
 NEWEST = "SES-52: the newest context"
 EMPTY = "SES-52: an empty context"
 
 
-class ContextStale(Mutant):
+class ContextStale(Invents):
     """delivers the context before once more, after the newer one"""
     clause, judges, side = "DEL-20", NEWEST, SECONDARY
 
     def __init__(self, place):
         super().__init__(place)
-        self.last, self.made = None, set()
+        self.last = None
 
     def to_app(self, frame, line):
         yield frame
         if frame["kind"] == "delivery" and frame["channel"] == "context":
             if self.last:
-                again = self.last | {"id": uuid.uuid4().bytes}
-                self.made.add(again["id"])
-                yield again
+                yield self.invented(self.last)
             self.last = frame
-
-    def to_daemon(self, frame, line):
-        if frame["kind"] != "verdict" or frame["id"] not in self.made:
-            yield frame
 
 
 class RevisionStands(Mutant):
@@ -46,30 +38,28 @@ class SameContextSent(Mutant):
         yield frame | {"name": "always"} if is_context else frame
 
 
-class ContextMisread(Mutant):
+class ContextMisread(ToApp):
     """adds a key to a context"""
-    clause, judges, side, is_short = "DEL-20", EMPTY, SECONDARY, True
+    clause, judges, side, is_short, kind = "DEL-20", EMPTY, SECONDARY, True, "context"
 
-    def to_app(self, frame, line):
-        yield with_body(frame, more=True) if frame["kind"] == "context" else frame
+    def changed(self, frame):
+        return with_body(frame, more=True)
 
 
-class SentContextUntold(Mutant):
+class SentContextUntold(ToApp):
     """does not tell an app which context it has sent"""
-    clause, judges = "SES-52", EMPTY
+    clause, judges, kind = "SES-52", EMPTY, "context"
 
-    def to_app(self, frame, line):
-        if frame["kind"] != "context" or frame["name"] != "sent":
-            yield frame
+    def changed(self, frame):
+        return frame if frame["name"] != "sent" else None
 
 
-class EmptyContextUntold(Mutant):
+class EmptyContextUntold(ToApp):
     """takes an empty context for none"""
-    clause, judges, side = "DEL-19", EMPTY, SECONDARY
+    clause, judges, side, kind = "DEL-19", EMPTY, SECONDARY, "context"
 
-    def to_app(self, frame, line):
-        if frame["kind"] != "context" or body_of(frame):
-            yield frame
+    def changed(self, frame):
+        return frame if body_of(frame) else None
 
 
 class FailedContextAgain(Mutant):

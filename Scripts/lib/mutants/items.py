@@ -2,8 +2,9 @@
 import pathlib
 import uuid
 
-from frames import encode
-from mutant import SECONDARY, Detours, Every, Held, Mutant, about, body_of, with_body, without
+from mutant import (
+    SECONDARY, Detours, Every, Held, Invents, Misrouted, Mutant, ToApp, about, answered, body_of, is_control, with_body,
+    without)
 
 STEPS = "SES-50: an item is accepted"
 WITHDRAWN = "DEL-6: an item that was never sent"
@@ -17,20 +18,6 @@ KEPT = "CTL-16: an item that failed too often"
 
 def is_delivery(frame, channels=HANDED):
     return frame["kind"] == "delivery" and frame["channel"] in channels
-
-
-class ToApp(Mutant):
-    """A mutant that changes or drops frames of one kind on the way to the app."""
-    kind = ""
-
-    def to_app(self, frame, line):
-        if frame["kind"] != self.kind:
-            yield frame
-        elif changed := self.changed(frame):
-            yield changed
-
-    def changed(self, frame):
-        return None
 
 
 class Submits(Mutant):
@@ -131,24 +118,9 @@ class IdentifierForgotten(Mutant):
         yield self.detours.undone(frame)
 
 
-class ItemMisrouted(Mutant):
+class ItemMisrouted(Misrouted):
     """sends each item to the device after the one that its app has said"""
-    clause, judges = "DEL-2", "DEL-2: each of three"
-
-    def __init__(self, place):
-        super().__init__(place)
-        self.pairings, self.detours = [], Detours("pairing")
-
-    def to_app(self, frame, line):
-        if frame["kind"] in ("registered", "state"):
-            self.pairings = [entry["pairing"] for entry in body_of(frame)["pairings"]]
-        yield self.detours.undone(frame)
-
-    def to_daemon(self, frame, line):
-        if frame["kind"] == "submit" and frame["pairing"] in self.pairings:
-            following = self.pairings.index(frame["pairing"]) + 1
-            frame = self.detours.detoured(frame, pairing=self.pairings[following % len(self.pairings)])
-        yield frame
+    clause, judges, kinds = "DEL-2", "DEL-2: each of three", ("submit",)
 
 
 class SubscriptionUnknown(ToApp):
@@ -263,24 +235,14 @@ class UrgentNeverPasses(Mutant):
 # Deliveries to the receiver's app.
 
 
-class DeliveryTwice(Mutant):
+class DeliveryTwice(Invents):
     """delivers an item twice, the second time under another identifier"""
     clause, judges, side, is_short = "DEL-3", MANY, SECONDARY, True
-
-    def __init__(self, place):
-        super().__init__(place)
-        self.made = set()
 
     def to_app(self, frame, line):
         yield frame
         if is_delivery(frame):
-            again = uuid.uuid4().bytes
-            self.made.add(again)
-            yield frame | {"id": again}
-
-    def to_daemon(self, frame, line):
-        if frame["kind"] != "verdict" or frame["id"] not in self.made:
-            yield frame
+            yield self.invented(frame)
 
 
 class DeliverySwallowed(Mutant):
@@ -423,9 +385,8 @@ class DeadLetterStays(Mutant):
     clause, judges, side = "CTL-16", KEPT, SECONDARY
 
     def to_daemon(self, frame, line):
-        if frame["kind"] == "control" and frame["command"] == "dead-letter-retry":
-            answer = {"id": frame["id"], "command": frame["command"], "code": 0, "body": encode({"count": 1})}
-            line.to_app({"kind": "result"} | answer)
+        if is_control(frame, "dead-letter-retry"):
+            line.to_app(answered(frame, count=1))
         else:
             yield frame
 
@@ -489,7 +450,7 @@ class TimeOffUncounted(Mutant):
             yield frame
 
 
-class RestartRepeats(Mutant):
+class RestartRepeats(Invents):
     """delivers an item once more after a restart, although it was handled"""
     clause, judges, side = "DEL-7", "DEL-1: items that wait while the secondary 0's daemon", SECONDARY
 
@@ -497,18 +458,11 @@ class RestartRepeats(Mutant):
         super().__init__(place)
         self.note = pathlib.Path(f"{place.socket}.last")
         self.last = self.note.read_bytes() if self.note.exists() else None
-        self.made = set()
 
     def to_app(self, frame, line):
         if is_delivery(frame):
             if self.place.is_restart and self.last and not self.made:
-                again = frame | {"id": uuid.uuid4().bytes, "body": self.last}
-                self.made.add(again["id"])
-                yield again
+                yield self.invented(frame, body=self.last)
             self.last = frame["body"]
             self.note.write_bytes(self.last)
         yield frame
-
-    def to_daemon(self, frame, line):
-        if frame["kind"] != "verdict" or frame["id"] not in self.made:
-            yield frame

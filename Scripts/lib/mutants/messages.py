@@ -1,5 +1,5 @@
 """Mutants of messages: lost, repeated, out of order, to another app, and answered by something else."""
-from mutant import SECONDARY, Detours, Every, Held, Mutant, body_of, with_body, without
+from mutant import SECONDARY, Every, Held, Misrouted, Mutant, ToApp, with_body, without
 
 MESSAGES = ("message", "messageData")
 ANSWERED = "SES-9: a message is answered"
@@ -11,13 +11,9 @@ def is_failure_of_message(frame):
     return frame["kind"] == "failure" and "channel" not in frame
 
 
-class ReplyDropped(Mutant):
+class ReplyDropped(ToApp):
     """drops each reply"""
-    clause, judges = "SES-9", ANSWERED
-
-    def to_app(self, frame, line):
-        if frame["kind"] != "reply":
-            yield frame
+    clause, judges, kind = "SES-9", ANSWERED, "reply"
 
 
 class MessageTwice(Mutant):
@@ -152,12 +148,12 @@ class DataTruncated(Mutant):
         yield frame | {"body": frame["body"][:-1]} if frame["kind"] == "messageData" else frame
 
 
-class Failures(Mutant):
-    """A mutant of the failures of messages."""
+class Failures(ToApp):
+    """A mutant of the failures of messages, which it drops unless it changes them."""
     clause = "SES-12"
 
-    def to_app(self, frame, line):
-        yield self.changed(frame) if is_failure_of_message(frame) else frame
+    def is_meant(self, frame):
+        return is_failure_of_message(frame)
 
 
 class UnhandledUnreachable(Failures):
@@ -192,13 +188,9 @@ class FailureWithoutSubject(Failures):
         return without(frame, "id")
 
 
-class FailureSwallowed(Mutant):
+class FailureSwallowed(Failures):
     """says nothing of a request whose counterpart has left"""
     clause, judges = "SES-11", "SES-11: when the counterpart leaves"
-
-    def to_app(self, frame, line):
-        if not is_failure_of_message(frame):
-            yield frame
 
 
 class Retries(Mutant):
@@ -253,33 +245,17 @@ class ExcessForEver(Mutant):
             yield frame
 
 
-class FailureFactsLost(Mutant):
+class FailureFactsLost(Failures):
     """loses what the failure of a counterpart's app says"""
     clause, judges = "FRM-12", "FRM-12: a failure of"
 
-    def to_app(self, frame, line):
-        is_meant = is_failure_of_message(frame) and "body" in frame
-        yield with_body(frame, actual=None, limit=None, retry=None) if is_meant else frame
+    def changed(self, frame):
+        return with_body(frame, actual=None, limit=None, retry=None) if "body" in frame else frame
 
 
-class MessageMisrouted(Mutant):
+class MessageMisrouted(Misrouted):
     """sends a message to another device than its app has said"""
-    clause, judges = "SES-8", "SES-8: a message to one device"
-
-    def __init__(self, place):
-        super().__init__(place)
-        self.pairings, self.detours = [], Detours("pairing")
-
-    def to_app(self, frame, line):
-        if frame["kind"] in ("registered", "state"):
-            self.pairings = [entry["pairing"] for entry in body_of(frame)["pairings"]]
-        yield self.detours.undone(frame)
-
-    def to_daemon(self, frame, line):
-        if frame["kind"] in MESSAGES and frame["pairing"] in self.pairings:
-            following = self.pairings.index(frame["pairing"]) + 1
-            frame = self.detours.detoured(frame, pairing=self.pairings[following % len(self.pairings)])
-        yield frame
+    clause, judges, kinds = "SES-8", "SES-8: a message to one device", MESSAGES
 
 
 class BroadcastShort(Mutant):
@@ -291,19 +267,11 @@ class BroadcastShort(Mutant):
             yield frame
 
 
-class BroadcastSilent(Mutant):
+class BroadcastSilent(Failures):
     """does not say which device a broadcast could not reach"""
     clause, judges = "SES-30", "SES-30"
 
-    def to_app(self, frame, line):
-        if not is_failure_of_message(frame):
-            yield frame
 
-
-class PingUnanswered(Mutant):
+class PingUnanswered(ToApp):
     """does not answer a ping"""
-    clause, judges = "SES-17", "SES-30: a broadcast reaches"
-
-    def to_app(self, frame, line):
-        if frame["kind"] != "pong":
-            yield frame
+    clause, judges, kind = "SES-17", "SES-30: a broadcast reaches", "pong"

@@ -1,6 +1,8 @@
 """The form of a mutant: a daemon that keeps every clause but one. It is a correct daemon behind proxy.py, which hands
 the mutant each frame on the way.
 """
+import uuid
+
 from frames import decode, encode
 
 PRIMARY, SECONDARY = "primary", "secondary"
@@ -39,6 +41,68 @@ class Mutant:
 
 class Faithful(Mutant):
     """changes nothing"""
+
+
+# Forms of mutants.
+
+
+class ToApp(Mutant):
+    """A mutant that changes or drops some frames on the way to the app, usually those of one kind."""
+    kind = ""
+
+    def to_app(self, frame, line):
+        if not self.is_meant(frame):
+            yield frame
+        elif changed := self.changed(frame):
+            yield changed
+
+    def is_meant(self, frame):
+        return frame["kind"] == self.kind
+
+    def changed(self, frame):
+        """The frame that the app gets; None for none."""
+        return None
+
+
+class Misrouted(Mutant):
+    """A mutant that sends frames of some kinds to the device after the one that their app has said."""
+    kinds = ()
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.pairings, self.detours = [], Detours("pairing")
+
+    def to_app(self, frame, line):
+        if frame["kind"] in ("registered", "state"):
+            self.pairings = [entry["pairing"] for entry in body_of(frame)["pairings"]]
+        yield self.detours.undone(frame)
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] in self.kinds and frame["pairing"] in self.pairings:
+            following = self.pairings.index(frame["pairing"]) + 1
+            frame = self.detours.detoured(frame, pairing=self.pairings[following % len(self.pairings)])
+        yield frame
+
+
+class Invents(Mutant):
+    """A mutant with deliveries of its own, whose verdicts no daemon may see."""
+
+    def __init__(self, place):
+        super().__init__(place)
+        self.made = set()
+
+    def invented(self, frame, **values):
+        """The delivery as another one, with these values."""
+        again = frame | {"id": uuid.uuid4().bytes} | values
+        self.made.add(again["id"])
+        return again
+
+    def to_daemon(self, frame, line):
+        if frame["kind"] != "verdict" or frame["id"] not in self.made:
+            yield frame
+
+
+# Parts of mutants.
 
 
 class Every:
@@ -104,3 +168,12 @@ def about(frame, kind, **values):
     """A frame of that kind about the item of another one."""
     subject = {key: frame[key] for key in ("app", "pairing", "id", "channel")}
     return {"kind": kind} | subject | values
+
+
+def is_control(frame, command):
+    return frame["kind"] == "control" and frame["command"] == command
+
+
+def answered(frame, **body):
+    """The result of a control request that no daemon has seen."""
+    return {"kind": "result", "id": frame["id"], "command": frame["command"], "code": 0, "body": encode(body)}

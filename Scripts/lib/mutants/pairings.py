@@ -4,7 +4,7 @@ import socket
 import uuid
 
 from frames import encode, frame as framed, read_envelope
-from mutant import PRIMARY, SECONDARY, Mutant, body_of, with_body
+from mutant import PRIMARY, SECONDARY, Mutant, answered, body_of, is_control, with_body
 
 USED = "PAR-8: a used join link"
 MISREAD = "PAR-7: a join link with a changed"
@@ -13,15 +13,6 @@ ATTEMPTS = "LIM-10: after five wrong proofs"
 AGAIN = "PAR-16: a device that joins again"
 ENDED = "PAR-13: what waits in a pairing"
 ANSWER = 10  # seconds
-
-
-def is_control(frame, command):
-    return frame["kind"] == "control" and frame["command"] == command
-
-
-def answered(frame, **body):
-    """The result of a control request that no daemon has seen."""
-    return {"kind": "result", "id": frame["id"], "command": frame["command"], "code": 0, "body": encode(body)}
 
 
 class Joins(Mutant):

@@ -1,8 +1,8 @@
 """Mutants of the session itself: greeting, registration, and what an app is told of its counterpart."""
 import uuid
 
-from frames import ENVELOPE_TYPES, KINDS, encode
-from mutant import SECONDARY, Mutant, body_of, with_body, without
+from frames import ENVELOPE_TYPES, KINDS
+from mutant import SECONDARY, Mutant, ToApp, answered, body_of, with_body, without
 
 ANSWERED = "SES-9: a message is answered"
 GREETED = "SES-2: a hello is answered"
@@ -14,18 +14,9 @@ TIMES = "SES-35: a state says"
 TARGET = "SES-7: the target of configuration"
 
 
-class Greetings(Mutant):
+class Greetings(ToApp):
     """A mutant of the daemon's `hello`."""
-    judges = ANSWERED
-
-    def to_app(self, frame, line):
-        if frame["kind"] != "hello":
-            yield frame
-        elif changed := self.changed(frame):
-            yield changed
-
-    def changed(self, frame):
-        return None
+    judges, kind = ANSWERED, "hello"
 
 
 class HelloUnanswered(Greetings):
@@ -72,12 +63,12 @@ class HelloNotExpected(Mutant):
             yield frame
 
 
-class RegisteredAnother(Mutant):
+class RegisteredAnother(ToApp):
     """registers another app than the one that asks"""
-    clause, judges = "SES-6", ANSWERED
+    clause, judges, kind = "SES-6", ANSWERED, "registered"
 
-    def to_app(self, frame, line):
-        yield frame | {"app": "org.example.another"} if frame["kind"] == "registered" else frame
+    def changed(self, frame):
+        return frame | {"app": "org.example.another"}
 
 
 class SecondReceiver(Mutant):
@@ -169,8 +160,7 @@ class ControlAnywhere(Mutant):
 
     def to_daemon(self, frame, line):
         if frame["kind"] == "control" and line in self.registered:
-            answer = {"id": frame["id"], "command": frame["command"], "code": 0, "body": encode({})}
-            line.to_app({"kind": "result"} | answer)
+            line.to_app(answered(frame))
         else:
             yield frame
 
@@ -199,13 +189,9 @@ class SenderInstalled(Mutant):
         yield with_body(frame, receives=True) if frame["kind"] == "register" else frame
 
 
-class FarewellOmitted(Mutant):
+class FarewellOmitted(ToApp):
     """stops without a word"""
-    clause, judges = "SES-18", "SES-18: a daemon that stops"
-
-    def to_app(self, frame, line):
-        if frame["kind"] != "bye":
-            yield frame
+    clause, judges, kind = "SES-18", "SES-18: a daemon that stops", "bye"
 
 
 class States(Mutant):
@@ -294,10 +280,6 @@ class TargetStands(States):
         return [entry | {"target": self.targets.setdefault(entry["pairing"], entry["target"])} for entry in pairings]
 
 
-class StateStands(Mutant):
+class StateStands(ToApp):
     """tells an app nothing new after its registration"""
-    clause, judges = "SES-7", ANSWERED
-
-    def to_app(self, frame, line):
-        if frame["kind"] != "state":
-            yield frame
+    clause, judges, kind = "SES-7", ANSWERED, "state"
