@@ -125,6 +125,21 @@ class Beside:
         self.process.join()
 
 
+def control(path, command, **body):
+    """The answer of the daemon with this socket to a control request (Protocol/Control.md)."""
+    name = pathlib.Path(path).stem
+    with socket.socket(socket.AF_UNIX) as stream:
+        stream.settimeout(30)
+        stream.connect(path)
+        hello = {"minimum": 1, "maximum": 1, "capabilities": [], "software": "hostile 1"}
+        stream.sendall(frame(kind="hello", body=encode(hello)))
+        stream.sendall(frame(kind="control", id=uuid.uuid4().bytes, command=command, body=encode(body)))
+        while (result := read_envelope(stream))["kind"] != "result":
+            require(result["kind"] != "refusal", f"{name} refused a request: {result.get('name')}")
+    require(result["code"] == 0, f"{command} on {name} ended as {result.get('name')}")
+    return decode(result["body"]) if "body" in result else {}
+
+
 class Daemon:
     """One daemon with its state directory, which outlives its processes. A wrapper is a command that becomes it."""
 
@@ -171,17 +186,8 @@ class Daemon:
         return output
 
     def control(self, command, **body):
-        """The answer to a control request, asked without starting `tandem` (Protocol/Control.md)."""
-        with socket.socket(socket.AF_UNIX) as stream:
-            stream.settimeout(30)
-            stream.connect(self.socket)
-            hello = {"minimum": 1, "maximum": 1, "capabilities": [], "software": "hostile 1"}
-            stream.sendall(frame(kind="hello", body=encode(hello)))
-            stream.sendall(frame(kind="control", id=uuid.uuid4().bytes, command=command, body=encode(body)))
-            while (result := read_envelope(stream))["kind"] != "result":
-                require(result["kind"] != "refusal", f"{self.name} refused a request: {result.get('name')}")
-        require(result["code"] == 0, f"{command} on {self.name} ended as {result.get('name')}")
-        return decode(result["body"]) if "body" in result else {}
+        """The answer to a control request, asked without starting `tandem`."""
+        return control(self.socket, command, **body)
 
     def status(self):
         return self.control("status")

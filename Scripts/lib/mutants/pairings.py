@@ -1,9 +1,7 @@
 """Mutants of pairings: join links that open more than they may, links that a join replaces, and pairings that stay."""
 import pathlib
-import socket
-import uuid
 
-from frames import encode, frame as framed, read_envelope
+from daemons import control
 from mutant import PRIMARY, SECONDARY, Mutant, answered, body_of, is_control, with_body
 
 USED = "PAR-8: a used join link"
@@ -12,7 +10,6 @@ EXPIRED = "PAR-5: an expired join link"
 ATTEMPTS = "LIM-10: after five wrong proofs"
 AGAIN = "PAR-16: a device that joins again"
 ENDED = "PAR-13: what waits in a pairing"
-ANSWER = 10  # seconds
 
 
 class Joins(Mutant):
@@ -26,15 +23,7 @@ class Joins(Mutant):
         return True
 
     def fresh(self):
-        with socket.socket(socket.AF_UNIX) as stream:
-            stream.settimeout(ANSWER)
-            stream.connect(f"{pathlib.Path(self.place.socket).with_name('primary.sock')}.inner")
-            hello = {"minimum": 1, "maximum": 1, "capabilities": [], "software": "mutant 1"}
-            stream.sendall(framed(kind="hello", body=encode(hello)))
-            stream.sendall(framed(kind="control", id=uuid.uuid4().bytes, command="pair", body=encode({})))
-            while (result := read_envelope(stream))["kind"] != "result":
-                pass
-        return body_of(result)["link"]
+        return control(f"{pathlib.Path(self.place.socket).with_name('primary.sock')}.inner", "pair")["link"]
 
 
 class UsedLinkTaken(Joins):
