@@ -2,17 +2,17 @@
 CFG-95). A daemon never knows less than it has said, and its chain is whole: a piece from the beginning of what the
 operator made. Afterwards both daemons and the app's directory have all of it, and the next configuration applies.
 """
+import collections
 import plistlib
-import signal
 import time
 from typing import NamedTuple
 
 from case import Case
-from daemons import CaseFailure, require, until
-from host import APP, Configuration, HostApp, Signer, active_file, made, points
-from kills import Shell
+from daemons import require, until
+from host import APP, HostApp, Signer, active_file, made
 from recovery import Stopwatch, agreed
-from views import applied_disagreement, settle
+from scene import Pair, Point, at_points
+from views import settle
 
 POINTS, FEW = 100, 6
 COURSE = 0.15  # seconds of a whole change on a quiet machine
@@ -87,34 +87,6 @@ class Keys(Signer):
         return super().sign(version, mood, "--keyset", self.set, *options)
 
 
-class Scene:
-    """A pair with an app that has a key set for its anchor."""
-
-    def __init__(self, world):
-        self.world = world
-        self.hub, self.kiosk, _ = world.pair()
-        self.hub.keep_port()
-        self.hub.stop()
-        self.hub.start()
-        self.keys = Keys(world, self.hub)
-        self.app = HostApp(self.kiosk, self.keys.anchor).until_registered()
-        self.version = 0
-        self.goes_on()
-
-    def goes_on(self):
-        """The next configuration, without a kill."""
-        self.version += 1
-        path = self.keys.sign(self.version)
-        wanted = Configuration(path.read_bytes())
-        code, output = self.hub.command("apply", "--app", APP, path)
-        require(code == 0, f"version {wanted.version} afterwards ended with {code}: {output.strip()}")
-        settle(applied_disagreement, self.hub, self.kiosk, self.app, wanted)
-
-    def apply(self, path):
-        return self.world.starts(Shell([str(argument) for argument in (
-            self.world.tandem, "apply", "--app", APP, "--wait", "5s", "--device", self.hub.socket, path)]))
-
-
 def written(app):
     """The chain in the app's directory; a half-written file does not read."""
     with open(f"{app.directory}/keysets.plist", "rb") as file:
@@ -138,56 +110,53 @@ def disagreement(hub, kiosk, app, keys):
     return None
 
 
-def play_point(scene, how, victims, delay):
+def drawn(random, scene):
+    course = random.choices((ROTATE, REVOKE, WITHDRAW), (2, 1, 1))[0] if scene.signer.can_sign else ROTATE
+    victims = random.choices((("kiosk",), ("hub",), ("kiosk", "hub")), (3, 2, 1))[0]
+    return Point(course, victims, "apply", random.uniform(0, COURSE))
+
+
+def play_point(scene, point):
     """The time from the restart to agreement."""
-    before = {daemon.name: known(daemon) for daemon in (scene.hub, scene.kiosk)}
-    path = scene.keys.change(how)
+    victims = [scene.daemon(name) for name in point.victims]
+    before = {daemon.name: known(daemon) for daemon in scene.daemons}
+    path = scene.signer.change(point.course)
     shell = scene.apply(path)
-    time.sleep(delay)
-    for daemon in victims:
-        daemon.stop(signal.SIGKILL)
-    require_whole(scene.app, scene.keys)
+    time.sleep(point.delay)
+    scene.kill(*point.victims)
+    require_whole(scene.app, scene.signer)
     watch = Stopwatch()
+    scene.start(*point.victims)
     for daemon in victims:
-        daemon.start()
-    for daemon in victims:
-        now, least = known(daemon), before[daemon.name]
-        require(now >= least, f"{daemon.name} had said {least}, and knows {now} after the kill")
-    if scene.hub in victims:
-        shell.end()
-        if known(scene.hub) != scene.keys.state:
-            # The operator's command ended with an error: it is given again.
-            shell = scene.apply(path)
-    settle(disagreement, scene.hub, scene.kiosk, scene.app, scene.keys)
+        require_no_less(daemon, before)
+    if "hub" in point.victims:
+        shell = scene.again(shell, path, lambda: known(scene.hub) == scene.signer.state)
+    settle(disagreement, scene.hub, scene.kiosk, scene.app, scene.signer)
     recovery = watch.read()
     shell.end()
     code, output = scene.hub.command("apply", "--app", APP, path)
     require(code == 0, f"the same statement again ended with {code}: {output.strip()}")
-    if how == WITHDRAW:
+    if point.course == WITHDRAW:
         until(lambda: active_file(scene.app.directory) is None, 10, "the end of what the key had signed")
+    if scene.signer.can_sign:
+        scene.goes_on()
     return recovery
 
 
+def require_no_less(daemon, before):
+    now, least = known(daemon), before[daemon.name]
+    require(now >= least, f"{daemon.name} had said {least}, and knows {now} after the kill")
+
+
 def at_random_points(world):
-    scene = Scene(world)
-    count, times, changes = points(world, POINTS, FEW), [], {ROTATE: 0, REVOKE: 0, WITHDRAW: 0}
-    hub, kiosk = scene.hub, scene.kiosk
-    for number in range(count):
-        how = world.random.choices((ROTATE, REVOKE, WITHDRAW), (2, 1, 1))[0] if scene.keys.can_sign else ROTATE
-        victims = world.random.choices(((kiosk,), (hub,), (kiosk, hub)), (3, 2, 1))[0]
-        delay = world.random.uniform(0, COURSE)
-        try:
-            times.append(play_point(scene, how, victims, delay))
-            if scene.keys.can_sign:
-                scene.goes_on()
-        except CaseFailure as error:
-            names = " and ".join(daemon.name for daemon in victims)
-            raise CaseFailure(f"point {number + 1} of {count} ({how}: kill {names} {delay * 1000:.1f} ms after the "
-                              f"apply): {error}") from error
-        changes[how] += 1
+    scene = Pair(world, Keys, HostApp)
+    scene.goes_on()
+    played = at_points(world, POINTS, FEW, lambda random: drawn(random, scene), lambda point: play_point(scene, point))
     scene.app.stop()
-    return (f"{count} kills: {changes[ROTATE]} rotating, {changes[REVOKE]} revoking, {changes[WITHDRAW]} withdrawing; "
-            f"the chain has {len(scene.keys.chain)} statements; agreed after {agreed(times)}")
+    changes = collections.Counter(point.course for point, _ in played)
+    return (f"{len(played)} kills: {changes[ROTATE]} rotating, {changes[REVOKE]} revoking, {changes[WITHDRAW]} "
+            f"withdrawing; the chain has {len(scene.signer.chain)} statements; agreed after "
+            f"{agreed([recovery for _, recovery in played])}")
 
 
 CASES = (

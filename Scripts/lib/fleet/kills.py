@@ -2,35 +2,21 @@
 configuration, whole; both daemons agree; the verdict was reported once; the next version applies.
 """
 import collections
-import signal
-import subprocess
 import threading
 import time
-from typing import NamedTuple
 
 from case import Case
-from daemons import CaseFailure, require
-from host import APP, CRASH, DIES, GOOD, Configuration, HostApp, Signer, active_file, points
+from daemons import require
+from host import CRASH, DIES, GOOD, HostApp, Signer, active_file
 from recovery import Stopwatch, agreed
+from scene import Pair, Point, at_points, require_none_refused
 from views import (
-    applied_disagreement, desired_of, failed_disagreement, reports, require_same_in_shell, settle, state_of,
-    versions_of)
+    applied_disagreement, failed_disagreement, reports, require_same_in_shell, settle, state_of, versions_of)
 
 POINTS, FEW = 300, 12
 # How long a whole course takes on a quiet machine, in seconds, so that the points fall into all of it.
 COURSES = {GOOD: 0.15, CRASH: 0.2, DIES: 0.25}
 NEAR = 0.012  # seconds after an offer or an answer, where most of the durable steps are
-
-
-class Point(NamedTuple):
-    """A kill: in which course, of which daemons, how long after which event."""
-    mood: str
-    victims: tuple
-    anchor: str
-    delay: float
-
-    def __str__(self):
-        return f"{self.mood}: kill {' and '.join(self.victims)} {self.delay * 1000:.1f} ms after the {self.anchor}"
 
 
 def drawn(random):
@@ -39,61 +25,6 @@ def drawn(random):
     anchors = {GOOD: ("apply", "offer", "answer"), CRASH: ("apply", "offer"), DIES: ("apply", "offer", "answer")}[mood]
     anchor = random.choice(anchors)
     return Point(mood, victims, anchor, random.uniform(0, COURSES[mood] if anchor == "apply" else NEAR))
-
-
-class Scene:
-    """A pair with an app, and the versions that it has been through."""
-
-    def __init__(self, world):
-        self.world = world
-        self.hub, self.kiosk, _ = world.pair()
-        self.hub.keep_port("--log", "debug")
-        self.hub.stop()
-        self.hub.start()
-        self.signer = Signer(world, self.hub)
-        self.app = HostApp(self.kiosk, self.signer.anchor).until_registered()
-        self.version, self.active = 0, None
-
-    def signed(self, mood):
-        self.version += 1
-        path = self.signer.sign(self.version, mood)
-        return path, Configuration(path.read_bytes())
-
-    def apply(self, path):
-        return self.world.starts(subprocess_of(self.world, "apply", "--app", APP, "--wait", "5s", "--device",
-                                               self.hub.socket, path))
-
-    def kill(self, *names):
-        for name in names:
-            getattr(self, name).stop(signal.SIGKILL)
-
-    def start(self, *names):
-        for name in names:
-            getattr(self, name).start()
-
-    def goes_on(self):
-        """The next good version, without a kill."""
-        path, wanted = self.signed(GOOD)
-        code, output = self.hub.command("apply", "--app", APP, path)
-        require(code == 0, f"version {wanted.version} afterwards ended with {code}: {output.strip()}")
-        settle(applied_disagreement, self.hub, self.kiosk, self.app, wanted)
-        self.active = wanted
-
-
-def subprocess_of(world, *arguments):
-    return Shell([str(argument) for argument in (world.tandem, *arguments)])
-
-
-class Shell:
-    """A command that runs beside the kills; its output does not matter, because its daemon may be killed."""
-
-    def __init__(self, arguments):
-        self.process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def end(self, _=None):
-        self.process.kill()
-        self.process.wait()
 
 
 def strike(scene, point, path):
@@ -111,7 +42,7 @@ def strike(scene, point, path):
 def play_point(scene, point):
     """The app's state after the kill, and the time to agreement."""
     since, old = len(scene.hub.lines()), scene.active
-    path, wanted = scene.signed(point.mood)
+    path, wanted = scene.signed(point.course)
     shell = strike(scene, point, path)
     found = active_file(scene.app.directory)
     require((found and found.envelope) in ((old and old.envelope), wanted.envelope),
@@ -119,12 +50,8 @@ def play_point(scene, point):
     watch = Stopwatch()
     scene.start(*point.victims)
     if "hub" in point.victims:
-        shell.end()
-        if wanted.version not in versions_of(scene.hub):
-            require(state_of(scene.kiosk).get("version") != wanted.version, "the hub forgot what it has forwarded")
-            # The operator's command ended with an error: it is given again.
-            shell = scene.apply(path)
-    if point.mood == GOOD:
+        shell = scene.again(shell, path, lambda: is_kept(scene, wanted))
+    if point.course == GOOD:
         settle(applied_disagreement, scene.hub, scene.kiosk, scene.app, wanted)
         scene.active = wanted
     else:
@@ -132,9 +59,16 @@ def play_point(scene, point):
     recovery = watch.read()
     shell.end()
     require_once(scene, since, wanted, point)
-    if point.mood != GOOD:
+    if point.course != GOOD:
         scene.goes_on()
     return "new" if found and found.envelope == wanted.envelope else "old", recovery
+
+
+def is_kept(scene, wanted):
+    """Whether the hub has the version; what it has not, it has not forwarded."""
+    kept = wanted.version in versions_of(scene.hub)
+    require(kept or state_of(scene.kiosk).get("version") != wanted.version, "the hub forgot what it has forwarded")
+    return kept
 
 
 def require_once(scene, since, wanted, point):
@@ -145,35 +79,25 @@ def require_once(scene, since, wanted, point):
     # `applied` on trial is provisional: it comes again with each delivery, and once more when the trial has passed. A
     # second delivery that was under way is refused after the version has failed, and shown as the failure (CFG-63).
     failed = {"failed": sent}
-    most = {CRASH: failed, DIES: {"applied": 2 * sent} | failed, GOOD: {"applied": 2 * sent + 1}}[point.mood]
+    most = {CRASH: failed, DIES: {"applied": 2 * sent} | failed, GOOD: {"applied": 2 * sent + 1}}[point.course]
     require(all(count <= most.get(verdict, 0) for verdict, count in told.items()),
             f"{sent} deliveries were answered by {dict(told)}")
-    last = "applied" if point.mood == GOOD else "failed"
+    last = "applied" if point.course == GOOD else "failed"
     require(last in told or "hub" in point.victims, f"{sent} deliveries were answered by {dict(told)}")
-    # Counter and nonce make an answer count once (CFG-51): after a kill it may arrive again, and is dropped by name.
-    refused = [line for line in scene.hub.lines()[since:]
-               if "report refused" in line and line.split("reason=")[1] not in ("replayed", "wrong-nonce")]
-    require(not refused, f"the hub refused a report: {refused[:1]}")
+    require_none_refused(scene.hub, since)
 
 
 def at_random_points(world):
-    scene = Scene(world)
+    scene = Pair(world, Signer, HostApp, "--log", "debug")
     scene.goes_on()
-    count = points(world, POINTS, FEW)
-    courses, found, times = collections.Counter(), collections.Counter(), []
-    for number in range(count):
-        point = drawn(world.random)
-        try:
-            state, recovery = play_point(scene, point)
-        except CaseFailure as error:
-            raise CaseFailure(f"point {number + 1} of {count} ({point}): {error}") from error
-        courses[point.mood] += 1
-        found[state] += 1
-        times.append(recovery)
+    played = at_points(world, POINTS, FEW, drawn, lambda point: play_point(scene, point))
     require_same_in_shell(scene.hub, scene.kiosk)
     scene.app.stop()
-    return (f"{count} kills: {courses[GOOD]} applying, {courses[CRASH] + courses[DIES]} rolling back; the app had the "
-            f"old one {found['old']} times, the new one {found['new']} times; agreed after {agreed(times)}")
+    courses = collections.Counter(point.course for point, _ in played)
+    found = collections.Counter(state for _, (state, _) in played)
+    return (f"{len(played)} kills: {courses[GOOD]} applying, {courses[CRASH] + courses[DIES]} rolling back; the app had "
+            f"the old one {found['old']} times, the new one {found['new']} times; agreed after "
+            f"{agreed([recovery for _, (_, recovery) in played])}")
 
 
 CASES = (

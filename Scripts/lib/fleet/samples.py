@@ -18,10 +18,10 @@ from apps import App, Refused
 from case import Case
 from daemons import CaseFailure, Daemon, join, link_of, require, until
 from frames import ProtocolError, encode
-from host import APP, DIES, GOOD, Configuration, Signer, active_file, points
-from keychains import REVOKE, ROTATE, WITHDRAW, Keys, disagreement, known, require_whole
-from kills import Shell
+from host import APP, DIES, GOOD, Configuration, Signer, active_file
+from keychains import REVOKE, ROTATE, WITHDRAW, Keys, disagreement, known, require_no_less, require_whole
 from recovery import Stopwatch, agreed
+from scene import Scene, at_points, require_none_refused
 from views import applied_disagreement, desired_of, failed_disagreement, reports, settle, versions_of
 
 POINTS, FEW = 300, 6
@@ -119,7 +119,7 @@ class Lamps(Keys):
 
 
 class Point(NamedTuple):
-    """A kill: in which course, of whom, how long after which event."""
+    """A kill: in which course, at which secondary, of which victims there, how long after which event."""
     course: str
     place: int
     victims: tuple
@@ -130,41 +130,34 @@ class Point(NamedTuple):
         return (f"{self.course}: kill {' and '.join(self.victims)} of place {self.place} {self.delay * 1000:.1f} ms "
                 f"after the {self.anchor}")
 
+    @property
+    def daemons(self):
+        """The names of the daemons among the victims."""
+        return [name if name == "hub" else f"kiosk-{self.place}" for name in self.victims if name != "app"]
 
-def drawn(random, can_sign):
-    course = random.choices(COURSES, WEIGHTS)[0] if can_sign else ROTATE
+
+def drawn(random, scene):
+    course = random.choices(COURSES, WEIGHTS)[0] if scene.signer.can_sign else ROTATE
     victims = random.choices(*zip(*VICTIMS))[0]
     anchor = "apply" if course in (ROTATE, REVOKE, WITHDRAW) else random.choice(("apply", "offer", "values"))
     delay = random.uniform(0, LENGTH if anchor == "apply" else NEAR)
     return Point(course, random.randrange(APPS), victims, anchor, delay)
 
 
-class Scene:
+class SampleFleet(Scene):
     """A hub and secondaries with SampleApp, all with one anchor and one proven version."""
 
     def __init__(self, world):
-        self.world, self.hub = world, world.hub("--log", "debug")
-        self.hub.keep_port("--log", "debug")
-        self.keys = Lamps(world, self.hub)
+        hub = world.hub("--log", "debug")
+        hub.keep_port("--log", "debug")
+        keys = Lamps(world, hub)
         key = world.workspace / "anchor"
-        key.write_bytes(self.keys.anchor)
-        self.kiosks = [world.kiosk(f"kiosk-{number}") for number in range(APPS)]
-        for kiosk in self.kiosks:
-            join(kiosk, link_of(self.hub))
-        self.apps = [Sample(world, kiosk, key) for kiosk in self.kiosks]
-        for app in self.apps:
-            app.until_registered()
-        self.version, self.active = 0, None
+        key.write_bytes(keys.anchor)
+        kiosks = [world.kiosk(f"kiosk-{number}") for number in range(APPS)]
+        for kiosk in kiosks:
+            join(kiosk, link_of(hub))
+        super().__init__(world, hub, keys, kiosks, [Sample(world, kiosk, key) for kiosk in kiosks])
         self.goes_on()
-
-    def signed(self, mood=GOOD):
-        self.version += 1
-        path = self.keys.sign(self.version, mood)
-        return path, Configuration(path.read_bytes())
-
-    def apply(self, path, *options):
-        return self.world.starts(Shell([str(argument) for argument in (
-            self.world.tandem, "apply", "--app", APP, "--wait", "5s", *options, "--device", self.hub.socket, path)]))
 
     def goes_on(self):
         """The next good version, without a kill."""
@@ -209,19 +202,6 @@ class Scene:
         finally:
             connection.close()
 
-    def kill(self, point):
-        for name in point.victims:
-            if name == "app":
-                self.apps[point.place].kill()
-            else:
-                self.daemon(name, point).stop(signal.SIGKILL)
-
-    def daemon(self, name, point):
-        return self.hub if name == "hub" else self.kiosks[point.place]
-
-    def killed_daemons(self, point):
-        return [self.daemon(name, point) for name in point.victims if name != "app"]
-
 
 def strike(scene, point, path, *options):
     """Applies, and kills at the point; the command that applied. Without the point's event the kill comes late."""
@@ -236,24 +216,23 @@ def strike(scene, point, path, *options):
     elif point.anchor == "values":
         happened.wait(2)
     time.sleep(point.delay)
-    scene.kill(point)
+    scene.kill(*point.daemons)
+    if "app" in point.victims:
+        app.kill()
     return shell
 
 
 def play_values(scene, point):
     """Applies a version; the time to agreement."""
-    hub, old, since = scene.hub, scene.active, len(scene.hub.lines())
+    old, since = scene.active, len(scene.hub.lines())
     path, wanted = scene.signed(DIES if point.course in BAD else GOOD)
     options = ("--first", 1) if point.course in (ROLLOUT, STOPPED) else ()
     shell = strike(scene, point, path, *options)
     require_old_or_new(scene, point, old, wanted)
     watch = Stopwatch()
-    for daemon in scene.killed_daemons(point):
-        daemon.start()
+    scene.start(*point.daemons)
     if "hub" in point.victims:
-        shell.end()
-        if wanted.version not in versions_of(hub):
-            shell = scene.apply(path, *options)
+        shell = scene.again(shell, path, lambda: wanted.version in versions_of(scene.hub), *options)
     if point.course in BAD:
         roll_back(scene, point, wanted, old)
     else:
@@ -316,29 +295,24 @@ def require_told(scene, since, wanted, point):
         require(all(count <= most.get(verdict, 0) for verdict, count in told.items()),
                 f"{sent} deliveries to {kiosk.name} were answered by {dict(told)}")
         require(last in told or "hub" in point.victims, f"{kiosk.name} reported {dict(told)} and not {last}")
-    refused = [line for line in scene.hub.lines()[since:]
-               if "report refused" in line and line.split("reason=")[1] not in ("replayed", "wrong-nonce")]
-    require(not refused, f"the hub refused a report: {refused[:1]}")
+    require_none_refused(scene.hub, since)
 
 
 def play_keys(scene, point):
     """Changes the keys; the time to agreement."""
-    before = {daemon.name: known(daemon) for daemon in (scene.hub, *scene.kiosks)}
-    path = scene.keys.change(point.course)
+    before = {daemon.name: known(daemon) for daemon in scene.daemons}
+    path = scene.signer.change(point.course)
     shell = strike(scene, point, path)
     for app in scene.apps:
-        require_whole(app, scene.keys)
+        require_whole(app, scene.signer)
     watch = Stopwatch()
-    for daemon in scene.killed_daemons(point):
-        daemon.start()
-        now, least = known(daemon), before[daemon.name]
-        require(now >= least, f"{daemon.name} had said {least}, and knows {now} after the kill")
+    for name in point.daemons:
+        scene.start(name)
+        require_no_less(scene.daemon(name), before)
     if "hub" in point.victims:
-        shell.end()
-        if known(scene.hub) != scene.keys.state:
-            shell = scene.apply(path)
+        shell = scene.again(shell, path, lambda: known(scene.hub) == scene.signer.state)
     for app in scene.apps:
-        settle(disagreement, scene.hub, app.daemon_of, app, scene.keys)
+        settle(disagreement, scene.hub, app.daemon_of, app, scene.signer)
     if point.course == WITHDRAW:
         for app in scene.apps:
             until(lambda: active_file(app.directory) is None, 10, "the end of what the key had signed")
@@ -346,29 +320,27 @@ def play_keys(scene, point):
             until(lambda: app.shown.get("volume") == "50", 10, "the end of its values in the app")
     recovery = watch.read()
     shell.end()
-    if scene.keys.can_sign:
+    if scene.signer.can_sign:
         scene.goes_on()
     return recovery
 
 
+def play_point(scene, point):
+    is_of_values = point.course in (APPLY, ROLL_BACK, ROLLOUT, STOPPED)
+    return play_values(scene, point) if is_of_values else play_keys(scene, point)
+
+
 def at_random_points(world):
-    scene = Scene(world)
-    count = points(world, POINTS, FEW)
-    courses, victims, times = collections.Counter(), collections.Counter(), []
-    for number in range(count):
-        point = drawn(world.random, scene.keys.can_sign)
-        try:
-            play = play_values if point.course in (APPLY, ROLL_BACK, ROLLOUT, STOPPED) else play_keys
-            times.append((play(scene, point), str(point)))
-        except CaseFailure as error:
-            raise CaseFailure(f"point {number + 1} of {count} ({point}): {error}") from error
-        courses[point.course] += 1
-        victims.update(point.victims)
+    scene = SampleFleet(world)
+    played = at_points(world, POINTS, FEW, lambda random: drawn(random, scene), lambda point: play_point(scene, point))
+    courses = collections.Counter(point.course for point, _ in played)
+    victims = collections.Counter(name for point, _ in played for name in point.victims)
     told = ", ".join(f"{courses[course]} {course}" for course in COURSES)
-    recoveries, slowest = [recovery for recovery, _ in times], max(times)[1]
-    return (f"{count} kills ({told}), of {victims['hub']} hubs, {victims['kiosk']} secondaries, {victims['app']} apps; "
-            f"agreed after {agreed(recoveries)} ({slowest}), "
-            f"{sorted(recoveries)[int(count * 0.95)].seconds:.2f} s in 95 of 100")
+    recoveries = [recovery for _, recovery in played]
+    _, slowest = max((recovery, str(point)) for point, recovery in played)
+    return (f"{len(played)} kills ({told}), of {victims['hub']} hubs, {victims['kiosk']} secondaries, {victims['app']} "
+            f"apps; agreed after {agreed(recoveries)} ({slowest}), "
+            f"{sorted(recoveries)[int(len(played) * 0.95)].seconds:.2f} s in 95 of 100")
 
 
 class LampSigner(Signer):
