@@ -7,12 +7,12 @@ run_campaign() {
     while (($# > 0)); do
         case $1 in
         --seed)
-            if [[ ! ${2-} =~ ^[0-9]{1,9}$ ]]; then refuse "$1 wants a number"; fi
+            want_number "${@:1:2}"
             seed=$2
             shift 2
             ;;
         --case)
-            if [[ -z ${2-} ]]; then refuse "$1 wants a text"; fi
+            want_text "${@:1:2}"
             options+=(--case "$2")
             shift 2
             ;;

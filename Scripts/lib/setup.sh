@@ -22,6 +22,13 @@ refuse() {
 }
 refuse_argument() { refuse "unknown argument '$1'; see --help"; }
 
+# want_number OPTION [VALUE [LEAST]], want_text OPTION [VALUE [NOUN]]: ends the script if the option has no such value.
+want_number() {
+    # Without a zero in front, which would make it octal.
+    [[ ${2-} =~ ^(0|[1-9][0-9]{0,8})$ ]] && (($2 >= ${3-0})) || refuse "$1 wants a number${3+ from $3}"
+}
+want_text() { [[ ${2-} ]] || refuse "$1 wants a ${3-text}"; }
+
 # The C libraries that Package.swift names (check-rooms compares the two lists), what finds them, and the tools that
 # the scripts and tests use: python3 (rooms check, a client in another language), openssl (independent signatures),
 # binutils (readelf: what the command links); what the Swift compiler links with, and the git that its builds call.
