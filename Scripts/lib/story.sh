@@ -45,7 +45,7 @@ tell_story() {
     roll_back
     rotate_keys
     revoke_key
-    open_console
+    edit_in_console
     show_status
 }
 
@@ -111,8 +111,8 @@ sign_first() {
     ok "a configuration for $target is signed and verified offline; the kiosk trusts its key"
 }
 
-# shows NAME VALUE: what the sample app last said about this value.
-shows() { [[ $(grep "^value $1 = " "$logs/app.log" | tail -n 1) == "value $1 = $2" ]]; }
+# shows NAME VALUE [LOG=app]: whether a sample app last printed this value, by its log.
+shows() { [[ $(grep "^value $1 = " "$logs/${3-app}.log" | tail -n 1) == "value $1 = $2" ]]; }
 
 apply_first() {
     hub apply --app $app "$workspace/first.config" | expect applied "applying version 1"
@@ -195,7 +195,7 @@ rotate_keys() {
     tandem keyset export "$workspace/keys-1" >"$workspace/keys-1.text"
     hub trust add --app $app --role secondary --key "$workspace/keys-1" | expect trusted "trusting a key set"
     start lantern "$bin/SampleApp" --device "$workspace/kiosk.sock" --app $app --key "$workspace/keys-1.text"
-    wait_for 20 lantern_shows 50 || fail "the second app does not show its defaults"
+    wait_for 20 shows volume 50 lantern || fail "the second app does not show its defaults"
     tandem keyset rotate --from "$workspace/keys-1" --config "$workspace/next.key.pub" --key "$workspace/root.key" \
         --out "$workspace/keys-2" >/dev/null
     hub apply --app $app "$workspace/keys-2" | expect applied "the rotation"
@@ -203,25 +203,23 @@ rotate_keys() {
     refused retired.config threshold "signed with the key that was replaced"
     sign next.key 1 "$target" next.config volume=61 --keyset "$workspace/keys-2"
     hub apply --app $app "$workspace/next.config" | expect applied "a configuration by the next key"
-    wait_for 10 lantern_shows 61 || fail "the value by the next key is not shown"
+    wait_for 10 shows volume 61 lantern || fail "the value by the next key is not shown"
     ok "a second app's key was replaced on all devices, and the next key's configuration is applied"
 }
-
-lantern_shows() { [[ $(grep "^value volume = " "$logs/lantern.log" | tail -n 1) == "value volume = $1" ]]; }
 
 revoke_key() {
     tandem keyset revoke --from "$workspace/keys-1" --from "$workspace/keys-2" \
         --revoke "$workspace/next.key.pub" --withdraw \
         --key "$workspace/revoker.key" --out "$workspace/stolen" >/dev/null
     hub apply --app $app "$workspace/stolen" | expect applied "the revocation"
-    wait_for 10 lantern_shows 50 || fail "what the stolen key signed is still shown"
+    wait_for 10 shows volume 50 lantern || fail "what the stolen key signed is still shown"
     refused next.config threshold "signed with the stolen key"
     ok "a stolen key was taken back, and what it had signed ended in the running app"
     app=org.example.lamp
 }
 
 # The signed version 2 leaves logging to the user.
-open_console() {
+edit_in_console() {
     start console "$bin/tandem-console" --device "$workspace/kiosk.sock" --address 127.0.0.1:0
     wait_for 20 grep -q '#' "$logs/console.log" || fail "the console does not print its address"
     python3 "$root/Scripts/lib/console.py" "$(tail -n 1 "$logs/console.log")" "$app" logging true ||
