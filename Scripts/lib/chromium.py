@@ -55,6 +55,13 @@ class Driver:
     def go(self, url):
         self.call("POST", "/url", {"url": url})
 
+    def enter(self, address):
+        """Enters a console by an address that it has printed; the console's origin."""
+        self.go(address)
+        if not self.wait("document.querySelector('header nav') !== null"):
+            raise RuntimeError("the address does not let the browser in")
+        return address.split("/#")[0]
+
     def run(self, script, *values):
         return self.call("POST", "/execute/sync", {"script": script, "args": list(values)})
 

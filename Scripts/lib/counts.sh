@@ -171,15 +171,10 @@ count_all() {
 
 # The step: builds what Scripts/run builds, counts, and proves that each kind of bound is able to refuse.
 run_counts() {
-    local workspace tools=$root/Tests/Benchmarks
+    local tools=$root/Tests/Benchmarks
     bin=$(dirname -- "$(released tandem)")
-    workspace=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-    logs=$workspace
-    # shellcheck source=processes.sh
-    source "$root/Scripts/lib/processes.sh"
-    # The name is this function's, and is gone when the trap runs.
-    # shellcheck disable=SC2064
-    trap "stop_all; rm -rf '$workspace'" EXIT
+    # shellcheck source=workspace.sh
+    source "$root/Scripts/lib/workspace.sh"
     clang -O2 -Wall -Wextra -Werror -shared -fPIC -o "$workspace/counts.so" "$tools/counts.c" -ldl
     clang -O2 -Wall -Wextra -Werror -o "$workspace/load" "$tools"/load/*.c -lm
     count_all

@@ -58,17 +58,17 @@ check_fuzz_sources() {
     local flags modules name package room
     modules=$(swift build --package-path "$root" --show-bin-path)/Modules
     package=$(grep -om1 -- '"-package-name","[^"]*"' "$root/.build/debug.yaml")
-    made=$(mktemp -d "${TMPDIR:-/tmp}/tandem.XXXXXX")
-    trap 'rm -rf "$made"' EXIT
+    # shellcheck source=workspace.sh
+    source "$root/Scripts/lib/workspace.sh"
     for room in "${fuzz_rooms[@]}"; do
         name=${room%%:*}.swiftmodule
-        ln -s "$modules/$name" "$made/$name"
+        ln -s "$modules/$name" "$workspace/$name"
     done
     flags=("${fuzz_flags[@]/#-O/-Onone}" -package-name "$(cut -d'"' -f4 <<<"$package")")
-    flags+=(-I "$made" -I "$made/CTandemLinux")
-    describe_c "$made" "$root/Sources/System/CLinux"
+    flags+=(-I "$workspace" -I "$workspace/CTandemLinux")
+    describe_c "$workspace" "$root/Sources/System/CLinux"
     swiftc "${flags[@]}" -module-name TandemTestSupport -emit-module \
-        -emit-module-path "$made/TandemTestSupport.swiftmodule" "${fuzz_support[@]}"
+        -emit-module-path "$workspace/TandemTestSupport.swiftmodule" "${fuzz_support[@]}"
     swiftc "${flags[@]}" -module-name Fuzz -typecheck "${fuzz_sources[@]}"
 }
 

@@ -26,19 +26,13 @@ def take(driver, folder, name, width):
     assert size < LIMIT, f"{name}.png has {size} bytes"
 
 
-def enter(driver, address):
-    driver.go(address)
-    assert driver.wait("document.querySelector('header nav') !== null"), "the address does not let the browser in"
-    return address.split("/#")[0]
-
-
 def main(front, console, app, folder):
     folder = Path(folder)
     driver = Driver()
     try:
-        enter(driver, front)
+        driver.enter(front)
         take(driver, folder, "console", 1100)
-        driver.go(f"{enter(driver, console)}/apps/{app}")
+        driver.go(f"{driver.enter(console)}/apps/{app}")
         take(driver, folder, "settings", 800)
     finally:
         driver.end()

@@ -1,7 +1,8 @@
 # Processes that a script starts, and only those: each is remembered by its pid, and at the end exactly these are asked to
 # stop, waited for, and ended if they do not. Sourced, not run.
 
-declare -A started=()
+# Global also where a function has sourced this.
+declare -gA started=()
 
 # start NAME COMMAND...: in the background, output to $logs/NAME.log.
 start() {

@@ -22,6 +22,13 @@ refuse() {
 }
 refuse_argument() { refuse "unknown argument '$1'; see --help"; }
 
+# is_one_of WORD WORD...: whether the first is one of the others.
+is_one_of() {
+    local word
+    for word in "${@:2}"; do [[ $1 != "$word" ]] || return 0; done
+    return 1
+}
+
 # want_number OPTION [VALUE [LEAST]], want_text OPTION [VALUE [NOUN]]: ends the script if the option has no such value.
 want_number() {
     # Without a zero in front, which would make it octal.

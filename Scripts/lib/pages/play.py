@@ -48,9 +48,7 @@ def at_consoles(arguments):
         for place, part, address in zip(walks, walks, walks):
             origin, token, path = re.fullmatch(r"(.*)/(#[^/]*)(/.*)", address).groups()
             if origin not in entered:
-                driver.go(f"{origin}/{token}")
-                assert driver.wait("document.querySelector('header nav') !== null"), "the address does not let in"
-                entered.add(origin)
+                entered.add(driver.enter(f"{origin}/{token}"))
             forms = Forms(driver, audit, origin + path, place, seen, options.folder)
             play(f"{part} in Chromium, {place}", WALK[part], forms)
     finally:
