@@ -7,7 +7,6 @@ import hashlib
 import socket
 import ssl
 import subprocess
-import threading
 import uuid
 
 from apps import CAPABILITIES, Stream
