@@ -5,6 +5,7 @@
 import CTandemSQLite
 import Glibc
 import Synchronization
+import TandemBase
 import TandemReactor
 
 /// An open store. Any thread may submit; all file access is on the store's own thread.
@@ -162,7 +163,7 @@ enum StoreFile {
             path.withCString { path in SystemCall.once { rename(draft, path) } }
         }
         try check(renamed, path, "renaming \(draft)")
-        try synchronise(directory(of: path))
+        try synchronise(path.parentPath)
     }
 
     private static func synchronise(_ path: String) throws(StoreError) {
@@ -171,13 +172,6 @@ enum StoreFile {
         let result = SystemCall.once { fsync(raw) }
         _ = consume file
         try check(result, path, "synchronising")
-    }
-
-    static func directory(of path: String) -> String {
-        // By bytes, as the kernel reads a path: a slash before a combining mark is no Character of its own.
-        let bytes = path.utf8
-        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-        return slash == bytes.startIndex ? "/" : String(Substring(bytes[..<slash]))
     }
 
     private static func open(

@@ -10,7 +10,7 @@ enum StoreAccess {
     /// - Throws: ``StoreError/noAccess(path:fault:remedy:)``. Any other fault is left to the opening.
     static func check(path: String) throws(StoreError) {
         for file in [path, path + "-wal"] { try check(file, for: R_OK | W_OK, "read and write it") }
-        try check(StoreFile.directory(of: path), for: W_OK | X_OK, "make files in it")
+        try check(path.parentPath, for: W_OK | X_OK, "make files in it")
     }
 
     private static func check(_ place: String, for access: CInt, _ use: String) throws(StoreError) {

@@ -37,7 +37,7 @@ public struct ApplicationManifest: Sendable, Equatable {
     public static let main =
         Linux.executablePath.map { path in
             ApplicationManifest(
-                path: path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + fileName, isOptional: true)
+                path: "\(path.parentPath)/\(fileName)", isOptional: true)
         } ?? ApplicationManifest([:])
 
     private static var fileName: String { "Info.plist" }

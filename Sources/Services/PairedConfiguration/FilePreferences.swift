@@ -298,7 +298,7 @@ package struct ApplicationPreferences {
         if let choice = variable("TANDEM_PREFERENCES") {
             return choice == "memory" ? .memory : .directory(AbsolutePath.ofVariable(choice))
         }
-        let file = program?.split(separator: "/").last.map(String.init)
+        let file = program?.lastPathPart
         guard let name = (identifier ?? file).flatMap({ try? ApplicationIdentifier($0) }) else {
             return .none("the program's name is no application identifier; set CFBundleIdentifier in Info.plist")
         }

@@ -1,6 +1,7 @@
 // Place of a file with preferences: its directory and its name, and the faults of the file system in the words of a
 // store.
 
+import TandemBase
 package import TandemFiles
 
 /// The directory and the name of a store's file. The directory is absolute: a store is opened at every use, and the
@@ -11,12 +12,8 @@ package struct PreferencePlace: Sendable {
 
     package init(_ path: String) {
         let path = AbsolutePath.of(path)
-        guard let slash = path.lastIndex(of: "/") else {
-            (directory, name) = (".", path)
-            return
-        }
-        directory = slash == path.startIndex ? "/" : String(path[..<slash])
-        name = String(path[path.index(after: slash)...])
+        directory = path.parentPath
+        name = path.lastPathPart ?? ""
     }
 
     package var path: String { directory == "/" ? "/" + name : directory + "/" + name }

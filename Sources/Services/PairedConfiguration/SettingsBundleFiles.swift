@@ -1,6 +1,7 @@
 // Files of a Settings.bundle: its pages, XML or binary, and its translations, under the rules of configuration files.
 // No link is followed, and whatever cannot be read is reported and leaves out nothing but itself.
 
+import TandemBase
 import TandemFiles
 import TandemPages
 import TandemPropertyList
@@ -22,7 +23,7 @@ struct SettingsBundleFiles {
     init(_ path: String) {
         let path = AbsolutePath.of(path)
         let trimmed = path.hasSuffix("/") && path.count > 1 ? String(path.dropLast()) : path
-        let name = trimmed.split(separator: "/").last.map(String.init) ?? ""
+        let name = trimmed.lastPathPart ?? ""
         let parent = trimmed.dropLast(name.count)
         let hasNeighbour = PageFileOrder.bundles.contains(name)
         let paths = hasNeighbour ? PageFileOrder.bundles.map { "\(parent)\($0)" } : [trimmed]

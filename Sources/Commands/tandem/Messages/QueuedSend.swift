@@ -115,7 +115,7 @@ struct SendFile {
     }
 
     func run(_ session: PairedSession, _ console: Console) async throws {
-        let bar = ProgressBar(label: path.split(separator: "/").last.map(String.init) ?? path)
+        let bar = ProgressBar(label: path.lastPathPart ?? path)
         let transfer = session.beginFileTransfer(path, metadata: metadata, options: options)
         let drawing = Task {  // owned by this command: ends with the transfer, or is cancelled below
             for await progress in transfer.progressUpdates { bar.draw(progress) }

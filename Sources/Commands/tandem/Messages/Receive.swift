@@ -154,7 +154,7 @@ struct ReceiveFiles: Sendable {
 
     /// Nothing is overwritten: a name that is taken gets a number.
     private func move(_ file: ReceivedFile) throws(SessionError) -> String {
-        let name = file.path.unicodeScalars.split(separator: "/").last.map(String.init) ?? "file"
+        let name = file.path.lastPathPart ?? "file"
         for number in 1...Self.attempts {
             let path = "\(directory)/\(number == 1 ? name : Self.numbered(name, number))"
             do throws(SessionError) {

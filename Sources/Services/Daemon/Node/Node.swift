@@ -341,9 +341,10 @@ package final class Node {
     /// The usual places of the local socket lie in a directory that the daemon creates: open to others if the socket
     /// is.
     private func makeSocketDirectory(of path: String) throws(NodeError) {
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
+        let directory = path.parentPath
+        guard directory != "/", directory != "." else { return }
         do throws(FileError) {
-            try OwnedDirectory.makeMissing(String(path[..<slash]), mode: options.localGroup == nil ? 0o700 : 0o755)
+            try OwnedDirectory.makeMissing(directory, mode: options.localGroup == nil ? 0o700 : 0o755)
         } catch { throw .file(error) }
     }
 

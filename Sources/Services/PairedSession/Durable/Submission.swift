@@ -79,8 +79,7 @@ extension Submission {
         of file: FileTransfer, size: Int64, _ metadata: PropertyListDictionary?, _ options: TransferOptions,
         to pairing: UniqueIdentifier?
     ) {
-        // By scalars: Swift joins a slash and a combining mark behind it into one Character.
-        let name = file.path.unicodeScalars.split(separator: "/").last.map(String.init) ?? file.path
+        let name = file.path.lastPathPart ?? file.path
         var description: PropertyListDictionary = [BodyKey.name: .string(name), BodyKey.size: .integer(size)]
         description[BodyKey.metadata] = metadata.map { .dictionary($0) }
         self.init(.file, to: pairing, OutgoingContent(description))
