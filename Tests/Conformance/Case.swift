@@ -52,7 +52,8 @@ package struct Case: Sendable, CustomStringConvertible {
     package static let all =
         MessageCases.all + BroadcastCases.all + UserInfoCases.all + EndCases.all + ContextCases.all + FileCases.all
         + LossCases.all + FrameCases.all + LengthCases.all + RetryCases.all + LaterCases.all + JoinCases.all
-        + StateCases.all + StoreCases.all
+        + StateCases.all + StoreCases.all + ConfigurationCases.all
+        + ConfigurationRefusalCases.all + KeyCases.all
 }
 
 /// A world and what a case has set up there.
@@ -118,6 +119,17 @@ package final class Stage {
         guard try !world.wait(within: limit, until: condition) else { return }
         let ends = apps.compactMap(\.connectionEnd) + rawApps.compactMap(\.end)
         throw Violation((["in time: \(text())"] + ends).joined(separator: "; "))
+    }
+
+    /// The same for a condition that asks a daemon: it is asked a few times a second.
+    func poll(_ text: @autoclosure () -> String, pauses: Duration = .zero, until condition: () throws -> Bool) throws {
+        var next = world.now
+        try wait(text(), pauses: pauses) {
+            guard world.now >= next else { return false }
+            let holds = try condition()
+            next = world.now + .milliseconds(50)
+            return holds
+        }
     }
 
     // MARK: links and daemons that come back

@@ -8,7 +8,7 @@ import TandemTransport
 import TandemWire
 
 /// One connection to a daemon's local socket. It answers each `ping`, because a daemon may close an end that stays
-/// silent (SES-17), and nothing else.
+/// silent (SES-17), a `configuration` as its rule says, and nothing else.
 final class RawApp {
     private let stream: any ByteStream
     private let place: Place
@@ -18,6 +18,12 @@ final class RawApp {
         (self.stream, self.place) = (stream, place)
         stream.delegate = frames
         stream.start()
+    }
+
+    /// Makes the answer to a `configuration`; nil: none.
+    var configurationRule: (Envelope) throws -> Envelope? {
+        get { frames.configurationRule }
+        set { frames.configurationRule = newValue }
     }
 
     var isClosed: Bool { frames.end != nil }
@@ -92,6 +98,12 @@ final class RawApp {
     func send(bytes: [UInt8]) { stream.send(bytes) }
 
     func close() { stream.close(.closedHere) }
+
+    /// Ends in order (SES-18).
+    func leave() throws {
+        try send(Envelope(.bye))
+        stream.closeAfterFlush(.closedHere)
+    }
 }
 
 extension RawApp {
@@ -100,6 +112,7 @@ extension RawApp {
         private(set) var all: [Envelope] = []
         private(set) var fault: String?
         private(set) var end: CloseReason?
+        var configurationRule: (Envelope) throws -> Envelope? = { _ in nil }
         private var decoder = FrameDecoder(limit: Limits.frame)
 
         func stream(_ stream: any ByteStream, didReceive bytes: ByteSlice) {
@@ -110,6 +123,9 @@ extension RawApp {
                     let envelope = try Envelope(reading: frame)
                     all.append(envelope)
                     if envelope.kind == .ping { stream.send(try PingFrame(envelope).answer.frame().bytes) }
+                    if envelope.kind == .configuration, let answer = try configurationRule(envelope) {
+                        stream.send(try answer.frame().bytes)
+                    }
                 }
             } catch { fault = "\(error)" }
         }

@@ -17,6 +17,7 @@ extension Stage {
     }
 
     /// The body of the result of a control request that must succeed.
+    @discardableResult
     func answer(to command: ControlName, _ body: PropertyListDictionary = [:], at place: Place) throws
         -> PropertyListDictionary
     {

@@ -15,8 +15,10 @@ extension RawApp {
     }
 
     /// - Parameter facts: what the app declares besides.
-    func register(receives: Bool = true, declaring facts: PropertyListDictionary = [:]) throws {
-        let app = try ApplicationIdentifier(Stage.appName)
+    func register(
+        _ name: String = Stage.appName, receives: Bool = true, declaring facts: PropertyListDictionary = [:]
+    ) throws {
+        let app = try ApplicationIdentifier(name)
         try send(Envelope(.register, app: app).with(body: facts.with("receives", .boolean(receives))))
     }
 

@@ -104,20 +104,21 @@ final class SimulatedDevice {
             if let self { simulator?.announced(app, by: self) }
         }
         let role = endpoint.options.role
-        endpoint.connect(
-            LocalEndpoint.Outlets(
-                store: { app, _ in
-                    // Nothing is stored; but the app's directory may have the files of an earlier simulator.
-                    signed.targetChanged(of: app, as: role, isConnected: false)
-                    return true
-                },
-                directory: { signed.directory(of: $0) },
-                connected: { [weak self] application in
-                    self?.declare(application.registration.identifier, for: application.app)
-                    signed.connected(application.app, as: role, application.registration)
-                    if role == .secondary, let self { simulator?.announced(application.app, by: self) }
-                },
-                disconnected: { signed.disconnected($0.app, as: role, inOrder: $1) }))
+        var outlets = LocalEndpoint.Outlets(
+            store: { app, _ in
+                // Nothing is stored; but the app's directory may have the files of an earlier simulator.
+                signed.targetChanged(of: app, as: role, isConnected: false)
+                return true
+            },
+            directory: { signed.directory(of: $0) },
+            connected: { [weak self] application in
+                self?.declare(application.registration.identifier, for: application.app)
+                signed.connected(application.app, as: role, application.registration)
+                if role == .secondary, let self { simulator?.announced(application.app, by: self) }
+            },
+            disconnected: { signed.disconnected($0.app, as: role, inOrder: $1) })
+        outlets.apply = { await signed.submit($1, app: $0) }
+        endpoint.connect(outlets)
         signed.start()
     }
 
