@@ -19,7 +19,7 @@ struct ConfigurationOffer {
 
 /// One registered connection. It answers each offer by its rule, and each reload as an app that has read its files.
 final class ConfiguredApp {
-    /// What becomes of an offer.
+    /// The app's answer to an offer.
     enum Answer {
         case applied
         /// A verdict of another name.

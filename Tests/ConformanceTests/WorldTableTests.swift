@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let table = """
-        simulator: 73 of 117
+        simulator: 97 of 145
             without a link a message is 7007, and goes again when it is back - no cut
             an item for an app that is not registered at its device is stored there, and waits for it - no control, cut
             an item that was never sent is taken back at once - no cut
@@ -62,20 +62,28 @@ import Testing
             items flow on after the secondary 0's state was put back to an older copy - no restart
             items that a device had stored and has lost with its state end as lost, and later ones arrive - no restart
             an item that failed too often is kept where it failed, and given again when its operator asks - no control
-        manual: 117 of 117
-        unixSockets: 112 of 117
+            of the versions applied while a secondary is away the newest arrives when it is back - no cut
+            a desired configuration outlives the primary's daemon, and arrives afterwards - no cut, kill, restart
+            applied, waiting and refused versions outlive the secondary's daemon - no kill, restart
+            the end of a pairing ends its configuration, whose versions stay refused in the next one - no control
+        manual: 145 of 145
+        unixSockets: 138 of 145
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        tcp: 112 of 117
+            a desired configuration outlives the primary's daemon, and arrives afterwards - no kill
+            applied, waiting and refused versions outlive the secondary's daemon - no kill
+        tcp: 138 of 145
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
             the primary's daemon may be killed at any time - no kill
             the secondary 0's daemon may be killed at any time - no kill
-        processes: 110 of 117
+            a desired configuration outlives the primary's daemon, and arrives afterwards - no kill
+            applied, waiting and refused versions outlive the secondary's daemon - no kill
+        processes: 138 of 145
             everything at once: cuts, kills, lost and repeated frames - no frameFaults, manualTime
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults

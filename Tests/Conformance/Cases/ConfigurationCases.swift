@@ -16,7 +16,8 @@ enum ConfigurationCases {
     ]
 
     private static let arrives = Case(
-        "CFG-40", "what the primary's operator applies is offered to the secondary's app byte for byte, and reported"
+        "CFG-40",
+        "an applied configuration is offered to the secondary's app byte for byte, and its verdict is reported"
     ) { stage in
         try stage.expectLinks()
         let app = try stage.configuredApp()
@@ -78,7 +79,7 @@ enum ConfigurationCases {
     }
 
     private static let unregistered = Case(
-        "CFG-74", "what came before the secondary knew a key of the app is delivered again once the app has registered"
+        "CFG-74", "a configuration that came before its app is delivered again once the app has registered with its key"
     ) { stage in
         try stage.expectLinks()
         let envelope = try stage.signed(1)
@@ -95,16 +96,15 @@ enum ConfigurationCases {
     }
 
     private static let files = Case(
-        "CFG-36", "what is offered and what is applied are in the app's directory, byte for byte"
+        "CFG-36", "the offered and the applied configuration are in the app's directory, byte for byte"
     ) { stage in
         try stage.expectLinks()
-        var staged: [UInt8]?
         let app = try stage.configuredApp { _ in .none }
         guard let directory = try ApplicationDirectory(of: app) else { return }
         let envelope = try stage.signed(1)
         try stage.apply(envelope)
         try stage.wait("it is offered") { !app.offers.isEmpty }
-        staged = try directory.fields(of: "staged.plist")?["envelope"]?.dataValue
+        let staged = try directory.fields(of: "staged.plist")?["envelope"]?.dataValue
         try demand(staged == envelope, "staged.plist: \(staged?.count ?? 0) bytes")
         try demand(directory.bytes(of: "configuration.plist") == nil, "nothing is applied yet")
         try app.answer(app.offers[0])
@@ -204,7 +204,7 @@ enum ConfigurationCases {
     }
 
     private static let away = Case(
-        "CFG-72", "of what is applied while a secondary is away the newest version arrives when it is back",
+        "CFG-72", "of the versions applied while a secondary is away the newest arrives when it is back",
         needs: [.cut]
     ) { stage in
         try stage.expectLinks()
@@ -227,7 +227,7 @@ enum ConfigurationCases {
     }
 
     private static let primaryKilled = Case(
-        "CFG-70", "what is desired outlives the primary's daemon, and reaches a secondary that was away meanwhile",
+        "CFG-70", "a desired configuration outlives the primary's daemon, and arrives afterwards",
         needs: [.cut, .restart, .kill]
     ) { stage in
         try stage.expectLinks()
@@ -250,7 +250,7 @@ enum ConfigurationCases {
     }
 
     private static let secondaryKilled = Case(
-        "CFG-35", "what is applied, what waits for the app and what is refused outlive the secondary's daemon",
+        "CFG-35", "applied, waiting and refused versions outlive the secondary's daemon",
         needs: [.restart, .kill]
     ) { stage in
         try stage.expectLinks()
@@ -273,7 +273,7 @@ enum ConfigurationCases {
 
     private static let unpaired = Case(
         "CFG-31",
-        "the end of a pairing ends its configuration, whose versions stay refused when the devices pair again",
+        "the end of a pairing ends its configuration, whose versions stay refused in the next one",
         needs: [.control]
     ) { stage in
         try stage.expectLinks()
@@ -301,7 +301,7 @@ enum ConfigurationCases {
     }
 
     private static let withdrawn = Case(
-        "CFG-77", "what is withdrawn stays where it is applied, and a lower version is refused there as rollback"
+        "CFG-77", "a withdrawn configuration stays applied at its secondary, where a lower version is a rollback"
     ) { stage in
         try stage.expectLinks()
         try stage.applied(5)

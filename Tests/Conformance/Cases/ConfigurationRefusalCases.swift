@@ -33,7 +33,8 @@ enum ConfigurationRefusalCases {
     }
 
     private static let onTheWay = Case(
-        "CFG-20", "a secondary refuses by name what its primary cannot check, and the next valid one is applied"
+        "CFG-20",
+        "a secondary refuses by name a configuration that its primary could not check, and then applies a valid one"
     ) { stage in
         try stage.expectLinks()
         let app = try stage.configuredApp()
@@ -70,7 +71,7 @@ enum ConfigurationRefusalCases {
     }
 
     private static let malformed = Case(
-        "CTL-5", "what is no configuration is refused by name at both daemons, which go on"
+        "CTL-5", "bytes that are no configuration are refused by name at both daemons, which go on"
     ) { stage in
         try stage.expectLinks()
         let app = try stage.configuredApp()
@@ -139,7 +140,7 @@ enum ConfigurationRefusalCases {
     }
 
     private static let byThePrimary = Case(
-        "CFG-71", "a primary refuses what no secondary of it could take, and what is older than what is desired"
+        "CFG-71", "a primary refuses a configuration that no secondary could take, and one older than the desired one"
     ) { stage in
         try stage.expectLinks()
         let stranger = PropertyListValue.data(UniqueIdentifier.random().bytes)
@@ -166,7 +167,7 @@ enum ConfigurationRefusalCases {
     }
 
     private static let checkedHere = Case(
-        "CFG-21", "a primary that trusts the app's key checks what it forwards, and says of another that it did not"
+        "CFG-21", "a primary that trusts the app's key checks what it forwards, and one that does not says so"
     ) { stage in
         try stage.expectLinks()
         let app = try stage.configuredApp()
@@ -190,7 +191,7 @@ enum ConfigurationRefusalCases {
     }
 
     private static let refusedByApp = Case(
-        "CFG-35", "what the app refuses is reported by its name, and what was applied before stays"
+        "CFG-35", "a configuration that its app refuses is reported by that name, and the one before stays applied"
     ) { stage in
         try stage.expectLinks()
         try stage.applied(1)

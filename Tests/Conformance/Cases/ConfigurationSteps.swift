@@ -20,7 +20,7 @@ extension Stage {
     ) throws -> ConfiguredApp {
         var facts: PropertyListDictionary = [:]
         facts["anchor"] = anchor.map { .data(Array($0.utf8)) }
-        while true {
+        for _ in 0..<100 {
             let connection = try rawApp(at: place)
             let app = ConfiguredApp(connection, named: name)
             if let rule { app.rule = rule }
@@ -34,6 +34,7 @@ extension Stage {
             try expectRefusal("already-receiving", of: connection)
             pass(.milliseconds(50))
         }
+        throw Violation("\(place)'s app is registered once the connection before has ended")
     }
 
     /// The app ends in order, and with that the trial of what it has applied (CFG-61).
@@ -149,7 +150,7 @@ extension Stage {
 
     // MARK: status
 
-    /// What the primary says of the configuration desired of a secondary (CTL-23); empty if none is.
+    /// The primary's row about the configuration desired of a secondary (CTL-23); empty if there is none.
     func desired(of number: Int = 0) throws -> PropertyListDictionary {
         let pairing = PropertyListValue.data(world.pairings[number].bytes)
         return try rows("desired", at: .primary) { $0["pairing"] == pairing }.first ?? [:]
@@ -160,7 +161,7 @@ extension Stage {
         try [Place.primary, .secondary(0)].allSatisfy { try greeted(at: $0).hasDaemon(with: .trial) }
     }
 
-    /// What a secondary says of its own app's configuration; empty if it knows none.
+    /// The secondary's row about its own app's configuration (CTL-27); empty if there is none.
     func configuration(at number: Int = 0) throws -> PropertyListDictionary {
         try rows("configurations", at: .secondary(number)) { $0["pairing"] == nil }.first ?? [:]
     }
@@ -184,7 +185,8 @@ extension Stage {
         }
     }
 
-    /// The secondary's word about its app's configuration becomes as expected; false: it has no such key.
+    /// The secondary's word about its app's configuration becomes as expected, with no trial.
+    /// - Parameter state: as in CTL-27; `none` also without a row.
     func expectConfiguration(_ state: String, version: Int64? = nil, pauses: Duration = .zero) throws {
         var last: PropertyListDictionary = [:]
         try poll("'\(state)', version \(version ?? 0), and no trial, not \(last)", pauses: pauses) {

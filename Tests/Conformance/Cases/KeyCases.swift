@@ -95,7 +95,7 @@ extension Stage {
     /// An app and its side, as commands about its keys name them.
     fileprivate var subject: PropertyListDictionary { ["app": .string(Self.appName), "role": "secondary"] }
 
-    /// What the secondary's daemon trusts for the app (CTL-27).
+    /// The secondary's row about the key that it trusts for the app (CTL-27).
     fileprivate func anchor() throws -> PropertyListDictionary {
         let anchors = try answer(to: .trustList, at: .secondary(0))["anchors"]?.arrayValue ?? []
         return anchors.compactMap(\.dictionaryValue).first { $0["app"] == .string(Self.appName) } ?? [:]
