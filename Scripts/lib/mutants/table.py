@@ -1,4 +1,5 @@
 """All mutants, by their subjects."""
+import configuration
 import contexts
 import files
 import items
@@ -9,7 +10,7 @@ import pairings
 import sessions
 from mutant import Mutant
 
-SUBJECTS = (messages, sessions, lengths, items, later, contexts, files, pairings)
+SUBJECTS = (messages, sessions, lengths, items, later, contexts, files, pairings, configuration)
 
 
 def mutants_of(subject):
