@@ -1,5 +1,5 @@
 // New epochs of a pairing at a primary (CFG-72, CFG-92, CFG-102): on a full disk, and of secondaries behind others. A
-// rejection by one of these may end on the same link (CFG-73).
+// rejection by one of these may end on the same link (CFG-73). Another key has the effect of a new epoch.
 
 import TandemBase
 import TandemCrypto
@@ -229,5 +229,20 @@ import Testing
         primary.scheduler.start { _ = try? await service.withdraw(key, version: nil) }
         primary.scheduler.run()
         #expect(primary.waiting.count == 1 && delivered.isDisjoint(with: primary.waiting), "the cancellation")
+    }
+
+    @Test("CFG-72: a key that a secondary names while its first configuration is stored has that delivered again")
+    func announcedMeanwhile() throws {
+        primary.link()
+        primary.announceAnotherKey()
+        primary.store.hold(commits: true)
+        let envelope = try primary.envelope(1)
+        primary.begin(envelope)
+        #expect(primary.store.heldCount == 1)
+        primary.announceAnotherKey()
+        primary.store.goOn()
+        primary.scheduler.advance(by: .milliseconds(10))
+        primary.receive(try primary.applied(envelope, counter: 1))
+        #expect(primary.appliedCount == 1)
     }
 }

@@ -291,10 +291,11 @@ final class ConfigurationForwarder {
     /// Secondaries get what they lack, after the link that leads to them has become ready.
     /// - Parameter bringsKeys: whether this primary has the chain of an app.
     func bringWhatIsLacking(to peers: [ConfigurationPeer], bringsKeys: @escaping (KeySubject) -> Bool) {
-        guard !state.isEmpty else { return }
         let now = context.reading.wall
         change(at: peers) { [self] next, addressee in
-            next.linked(addressee, isUnderWay: isUnderWay, bringsKeys: bringsKeys, at: now) { .random() }
+            // Only in its turn: a configuration may be on its way to the disk.
+            guard !next.isEmpty else { return DesiredTransition() }
+            return next.linked(addressee, isUnderWay: isUnderWay, bringsKeys: bringsKeys, at: now) { .random() }
         }
     }
 
@@ -317,10 +318,12 @@ final class ConfigurationForwarder {
     func changed(
         _ application: ApplicationIdentifier, at peers: [ConfigurationPeer], forgetting digest: [UInt8]? = nil
     ) {
-        guard state.desires(application) else { return }
         let now = context.reading.wall
         change(at: peers) { [self] next, addressee in
-            next.changed(application, at: addressee, forgetting: digest, isUnderWay: isUnderWay, at: now) {
+            // Only in its turn: the app's first configuration may be on its way to the disk, delivered under the mark
+            // of before (CFG-72).
+            guard next.desires(application) else { return DesiredTransition() }
+            return next.changed(application, at: addressee, forgetting: digest, isUnderWay: isUnderWay, at: now) {
                 .random()
             }
         }
