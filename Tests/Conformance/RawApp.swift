@@ -28,12 +28,11 @@ final class RawApp {
 
     var isClosed: Bool { frames.end != nil }
 
-    /// The end of the connection, for the report of a violation; nil while it is open.
+    /// The end of the connection, for the report of a violation; nil while it is open, and if the case has closed it.
     var end: String? {
-        frames.end.map { reason in
-            let refusal = frames.all.last { $0.kind == .refusal }.map { ", refused as '\($0.name ?? "")'" }
-            return "\(place)'s connection has ended: \(reason)\(refusal ?? "")"
-        }
+        guard let reason = frames.end, reason != .closedHere else { return nil }
+        let refusal = frames.all.last { $0.kind == .refusal }.map { ", refused as '\($0.name ?? "")'" }
+        return "\(place)'s connection has ended: \(reason)\(refusal ?? "")"
     }
 
     /// All that has come; a violation if something was no frame.

@@ -149,7 +149,7 @@ enum ConfigurationCases {
         let envelope = try stage.signed(1)
         let apart: PropertyListDictionary = ["app": "org.example.another"]
         for place in [Place.primary, .secondary(0)] {
-            let result = try stage.applied(envelope, at: place, apart)
+            let result = try stage.result(ofApplying: envelope, at: place, apart)
             try demand(result.name == "wrong-app", "for another app at the \(place): \(result.fault)")
         }
         try stage.apply(envelope)

@@ -74,9 +74,7 @@ extension Stage {
     }
 
     /// The paired identifier of the primary for an app of the secondary that declares none.
-    func target() throws -> String {
-        "vendor:\(try device(at: .primary))"
-    }
+    func target() throws -> String { "vendor:\(try device(at: .primary))" }
 
     /// The vendor identifier of a device.
     func device(at place: Place) throws -> UniqueIdentifier {
@@ -88,7 +86,9 @@ extension Stage {
     // MARK: the operator
 
     /// The result of `apply`, which waits for no secondary.
-    func applied(_ envelope: [UInt8], at place: Place, _ more: PropertyListDictionary = [:]) throws -> Envelope {
+    func result(
+        ofApplying envelope: [UInt8], at place: Place, _ more: PropertyListDictionary = [:]
+    ) throws -> Envelope {
         var body: PropertyListDictionary = ["envelope": .data(envelope), "app": .string(Self.appName), "wait": 0]
         for (key, value) in more { body[key] = value }
         return try result(of: .apply, body, at: place)
@@ -96,7 +96,7 @@ extension Stage {
 
     /// The verdict on a configuration that is given to the secondary's own daemon (CTL-5), the app's included.
     func verdict(on envelope: [UInt8]) throws -> String {
-        let result = try applied(envelope, at: .secondary(0), ["wait": 20_000])
+        let result = try self.result(ofApplying: envelope, at: .secondary(0), ["wait": 20_000])
         guard result.code == 0 else { return result.name ?? "" }
         let body = try result.dictionaryBody()
         let row = body["results"]?.arrayValue?.first?.dictionaryValue ?? [:]
@@ -116,16 +116,17 @@ extension Stage {
         return try answer.dictionaryBody()
     }
 
+    /// The secondary's own daemon is given a configuration, and this is its verdict.
     func expectVerdict(_ verdict: String, on envelope: [UInt8], _ text: String) throws {
         let given = try self.verdict(on: envelope)
         try demand(given == verdict, "\(text): '\(verdict)', not '\(given)'")
     }
 
-    /// The primary's operator applies it, and the primary refuses it by this name.
+    /// The operator applies it, and the daemon refuses it by this name.
     func expectRefused(
         _ name: String, _ envelope: [UInt8], _ text: String, at place: Place = .primary
     ) throws {
-        let result = try applied(envelope, at: place)
+        let result = try self.result(ofApplying: envelope, at: place)
         try demand(result.code != 0 && result.name == name, "\(text) at the \(place): '\(name)', not \(result.fault)")
     }
 
@@ -143,7 +144,7 @@ extension Stage {
     /// The primary's operator applies it, and the primary takes it.
     @discardableResult
     func apply(_ envelope: [UInt8], _ more: PropertyListDictionary = [:]) throws -> PropertyListDictionary {
-        let result = try applied(envelope, at: .primary, more)
+        let result = try self.result(ofApplying: envelope, at: .primary, more)
         try demand(result.code == 0, "the primary takes it: \(result.fault)")
         return try result.dictionaryBody()
     }
@@ -175,11 +176,9 @@ extension Stage {
     }
 
     /// The primary's word about a secondary becomes as expected.
-    func expectDesired(
-        of number: Int = 0, _ expected: PropertyListDictionary, pauses: Duration = .zero
-    ) throws {
+    func expectDesired(of number: Int = 0, _ expected: PropertyListDictionary) throws {
         var last: PropertyListDictionary = [:]
-        try poll("\(expected) of secondary \(number), and it is \(last)", pauses: pauses) {
+        try poll("\(expected) of secondary \(number), and it is \(last)") {
             last = try desired(of: number)
             return expected.allSatisfy { last[$0.key] == $0.value }
         }
@@ -187,9 +186,9 @@ extension Stage {
 
     /// The secondary's word about its app's configuration becomes as expected, with no trial.
     /// - Parameter state: as in CTL-27; `none` also without a row.
-    func expectConfiguration(_ state: String, version: Int64? = nil, pauses: Duration = .zero) throws {
+    func expectConfiguration(_ state: String, version: Int64? = nil) throws {
         var last: PropertyListDictionary = [:]
-        try poll("'\(state)', version \(version ?? 0), and no trial, not \(last)", pauses: pauses) {
+        try poll("'\(state)', version \(version ?? 0), and no trial, not \(last)") {
             last = try configuration()
             let isMeant = version.map { last["version"] == .integer($0) } ?? true
             return (last["state"]?.stringValue ?? "none") == state && isMeant && last["trial"] == nil
@@ -197,8 +196,8 @@ extension Stage {
     }
 
     /// The app is offered the configuration, applies it, and ends in order: its trial is over (CFG-61).
-    func live(_ app: ConfiguredApp, with envelope: [UInt8], version: Int64, pauses: Duration = .zero) throws {
-        try wait("version \(version) is offered", pauses: pauses) { app.offers.last?.envelope == envelope }
+    func live(_ app: ConfiguredApp, with envelope: [UInt8], version: Int64) throws {
+        try wait("version \(version) is offered") { app.offers.last?.envelope == envelope }
         try end(app)
         try expectConfiguration("applied", version: version)
     }

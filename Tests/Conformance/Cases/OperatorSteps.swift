@@ -11,6 +11,8 @@ extension Stage {
     /// The result of a control request, made on a connection of its own (CTL-1).
     func result(of command: ControlName, _ body: PropertyListDictionary = [:], at place: Place) throws -> Envelope {
         let console = try greeted(at: place)
+        // A case may ask often, and a daemon has a bound on connections (LIM-3).
+        defer { console.close() }
         try console.send(Envelope(.control, id: .random(), command: command.rawValue).with(body: body))
         try wait("\(place)'s daemon answers '\(command.rawValue)'") { try !console.received(.result).isEmpty }
         return try console.only(.result)
