@@ -145,6 +145,20 @@ import Testing
                 == ["given-twice: local_group: 'localGroup' is the same option; remove one of them"])
     }
 
+    @Test func `CTL-52: a file with a mistake ends with 2, and one that is not read with 1`() throws {
+        func code(_ path: String) throws -> Int32? {
+            let line = try arguments("--config", path)
+            let error = #expect(throws: OptionMistakes.self) { try DaemonSettings(line, Environment([:])) }
+            return error?.failure.exitCode
+        }
+        #expect(try code(try file(["log": "loud"])) == 2)
+        #expect(try code(directory.path + "/none") == 1)
+        #expect(try code(directory.path) == 1)
+        #expect(try code(try file(Array("<plist><dict>".utf8))) == 1, "half-written")
+        #expect(try code(try file([UInt8]())) == 1, "about to be written")
+        #expect(try code(try file(Array("<plist><dict/></plist>".utf8), mode: 0o666)) == 1)
+    }
+
     @Test func `CTL-52 LIM-106: bounds are judged in every source`() throws {
         let long = String(repeating: "x", count: 65)
         #expect(

@@ -35,6 +35,9 @@ struct OptionMistake: Sendable, Equatable {
     let name: String
     let text: String
 
+    /// The name where the source has not been read: there is no mistake of an option in it.
+    static let unreadable = "unreadable"
+
     var line: String {
         // A mistake of the whole file names it.
         guard !key.isEmpty else { return text }
@@ -49,11 +52,13 @@ struct OptionMistakes: Error, Equatable {
     let source: OptionSource
     let list: [OptionMistake]
 
-    /// A wrong file has a line for each mistake; with wrong options or variables the call itself is wrong.
+    /// A wrong file has a line for each mistake; with wrong options or variables the call itself is wrong. A file that
+    /// was not read may be there, or be whole, a moment later: a supervisor starts the daemon again (CTL-52).
     var failure: CommandFailure {
         let lines = list.map(\.line)
-        if case .file = source { return .misconfigured(lines) }
-        return .usage(lines.joined(separator: "; "))
+        guard case .file = source else { return .usage(lines.joined(separator: "; ")) }
+        let isRead = !list.contains { $0.name == OptionMistake.unreadable }
+        return isRead ? .misconfigured(lines) : .refused(lines.joined(separator: "; "))
     }
 }
 
@@ -171,7 +176,7 @@ struct DaemonSettings: Sendable {
         do throws(CommandFailure) {
             return try environment.value(name)
         } catch {
-            let mistake = OptionMistake(source: .environment, key: "", name: "unreadable", text: error.text)
+            let mistake = OptionMistake(source: .environment, key: "", name: OptionMistake.unreadable, text: error.text)
             throw OptionMistakes(source: .environment, list: [mistake])
         }
     }
@@ -189,7 +194,8 @@ struct DaemonSettings: Sendable {
         } catch {
             let text = error is FileError ? "\(error)" : "\(path): \(error)"
             throw OptionMistakes(
-                source: source, list: [OptionMistake(source: source, key: "", name: "unreadable", text: text)])
+                source: source,
+                list: [OptionMistake(source: source, key: "", name: OptionMistake.unreadable, text: text)])
         }
     }
 
