@@ -28,6 +28,20 @@ import Testing
         #expect(try directory.read("file", limit: 10) == [3])
     }
 
+    @Test(
+        "CTL-76: a test of a directory takes each step of a write before the rename, and leaves nothing",
+        arguments: [AtomicReplacement.Step.clear, .create, .write, .attributes, .synchronise])
+    func rehearsal(step: AtomicReplacement.Step) throws {
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        var replacement = try directory.replacement("file")
+        let failure = FileError.full(path: replacement.draft.path)
+        replacement.willTake = { (next) throws(FileError) in if next == step { throw failure } }
+        #expect(throws: failure) { try replacement.rehearse([1], .privateFile) }
+        #expect(TemporaryDirectory.names(in: directory.path).isEmpty)
+        try directory.checkWritable()
+        #expect(TemporaryDirectory.names(in: directory.path).isEmpty)
+    }
+
     @Test(arguments: AtomicReplacement.Step.allCases)
     func aCrashAtAnyStepLeavesAWholeFileAndTheNextReplacementWorks(step: AtomicReplacement.Step) throws {
         let directory = try OwnedDirectory(path: temporary.path("state"))

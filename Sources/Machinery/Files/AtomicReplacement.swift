@@ -48,6 +48,15 @@ struct AtomicReplacement {
         try entry.synchronise(entry.directory)
     }
 
+    /// Takes the steps before the rename, and leaves nothing behind.
+    func rehearse(_ bytes: [UInt8], _ attributes: FileAttributes) throws(FileError) {
+        do throws(FileError) { try fillDraft(bytes, attributes) } catch {
+            _ = try? draft.remove()
+            throw error
+        }
+        try draft.remove()
+    }
+
     private func fillDraft(_ bytes: [UInt8], _ attributes: FileAttributes) throws(FileError) {
         try willTake(.clear)
         try draft.remove()

@@ -215,13 +215,10 @@ package final class OwnedDirectory: Sendable {
         return true
     }
 
-    /// Makes an empty file and removes it.
-    /// - Throws: why no file can be made in it now.
-    package func checkWritable() throws(FileError) {
-        let draft = try namedEntry(".tandem.new")
-        try draft.remove()
-        _ = try draft.create(mode: 0o600)
-        try draft.remove()
+    /// Writes a file as ``replace(_:with:_:)`` does, and removes it: on a full disk an empty one could be made.
+    /// - Throws: why no file can be written in it now.
+    package func checkWritable(_ attributes: FileAttributes = .privateFile) throws(FileError) {
+        try replacement("tandem").rehearse([UInt8](repeating: 0xFF, count: 4096), attributes)
     }
 
     /// The names of the files and directories in it, sorted; without those that start with a dot.

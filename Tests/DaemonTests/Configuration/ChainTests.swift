@@ -63,6 +63,36 @@ import Testing
         #expect(try nodes.rows("desired", of: nodes.secondary).isEmpty)
     }
 
+    @Test(
+        "CTL-36, CTL-75: what an app of a far secondary does not load is a problem since the first answer that has it")
+    func notLoaded() throws {
+        func problem() -> PropertyListDictionary? {
+            nodes.ask(nodes.primary, "health").body.rows("problems").first { $0["name"] == "not-loaded" }
+        }
+        let app = try nodes.startApp(at: .other)
+        waitForFar()
+        let envelope = try envelope(1)
+        #expect(nodes.results(envelope)["the other"]?["verdict"] == "applied")
+        nodes.clock.advance(by: .seconds(45))
+        nodes.run(until: { (try? nodes.rows("configurations", of: nodes.other).first?["trial"] == true) == false })
+        app.disconnect()
+        let registration = TandemSession.Registration(
+            anchor: nodes.signer.publicKey.key.pem, schema: SHA256.digest([1]))
+        let fault = OfferReply(VerificationFailure(.schema, "volume: 80 is over the maximum 50"), of: envelope)
+        _ = try nodes.connect(to: .other, registration) { client in
+            client.judgeOffers(to: nodes.app, trusting: nodes.signer, on: nodes.clock)
+            client.reloadAnswer = fault.message
+        }
+        nodes.run(until: { problem() != nil })
+        let first = try #require(problem())
+        #expect(first["pairing"] == nodes.desired(of: "the other")?["pairing"])
+        #expect(first["text"]?.stringValue?.contains("apps of the other") == true, "\(first)")
+        let before = try #require(first["since"]?.integerValue)
+        nodes.clock.advance(by: .seconds(30))
+        let after = try #require(problem()?["since"]?.integerValue)
+        #expect(after - before >= 30_000, "it is the same problem")
+    }
+
     @Test func `CTL-37, THR-129: deliveries and what is withdrawn say by which carrier they know a name`() throws {
         _ = try nodes.startApp(at: .other)
         waitForFar()

@@ -368,7 +368,25 @@ import Testing
         secondary.scheduler.advance(by: .seconds(30))
         #expect(secondary.service.unwrittenFiles.count == 1)
         #expect(secondary.service.unwrittenFiles.first?.contains("configuration.plist") == true)
+        let lines = secondary.log.all.map { "\($0)" }.filter { $0.contains(draft) }
+        #expect(lines.count == 1, "the attempts go on, and the log has their error once: \(lines)")
         try #require(rmdir(draft) == 0)
+        secondary.scheduler.advance(by: .seconds(11))
+        #expect(secondary.service.unwrittenFiles.isEmpty)
+    }
+
+    @Test("CTL-76: what could not be written for an app is no problem once the app is removed")
+    func unwritableFileOfARemovedApp() throws {
+        secondary.connect()
+        try secondary.apply(try secondary.envelope(1))
+        // A directory in its place is neither replaced nor removed.
+        let path = secondary.file("configuration.plist")
+        try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        secondary.receive(try secondary.envelope(2))
+        try secondary.answer(secondary.host.offers.count - 1)
+        #expect(secondary.service.unwrittenFiles.count == 1)
+        secondary.removeApp()
+        #expect(secondary.service.unwrittenFiles.isEmpty)
         secondary.scheduler.advance(by: .seconds(11))
         #expect(secondary.service.unwrittenFiles.isEmpty)
     }

@@ -154,6 +154,12 @@ final class LoneSecondary {
 
     // MARK: the operator
 
+    /// Removes the app; its directory stays.
+    func removeApp() {
+        scheduler.start { [service, queue] in try? await service.remove(queue.app, with: []) }
+        scheduler.run()
+    }
+
     /// The app's row of `status`.
     var status: PropertyListDictionary? {
         var rows: [PropertyListDictionary] = []

@@ -19,8 +19,10 @@ final class ConfigurationSlotFiles {
     }
 
     private struct Difference {
-        /// Why a file could not be written or removed, as the log has said; nil if no write has failed.
+        /// Why a file could not be written or removed the last time; nil if no write has failed.
         var failure: FileError?
+        /// The errors that the log has. Each is logged once until the files are as they should be: the attempts go on.
+        var logged: Set<String> = []
     }
 
     private let context: ConfigurationContext
@@ -90,11 +92,7 @@ final class ConfigurationSlotFiles {
             }
             return true
         } catch {
-            differing[key.subject] = Difference(failure: error)
-            context.log(
-                LogEvent(
-                    .error, "configuration file not written", .text("app", "\(key.application)"),
-                    .text("error", error.textOfFixedPath)))
+            failed(error, key.subject, "configuration file not written")
             return false
         }
     }
@@ -104,35 +102,43 @@ final class ConfigurationSlotFiles {
     /// - Returns: the names of those that were written or removed.
     @discardableResult
     func reconcile(_ subject: KeySubject, with state: ReceiverState) -> [String] {
-        let isLogged = differing.removeValue(forKey: subject)?.failure != nil
-        guard context.isHere(subject) else { return [] }
+        guard context.isHere(subject) else {
+            differing[subject] = nil
+            return []
+        }
+        let hasFailed = differing[subject]?.failure != nil
         let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
         let writes = chainWrites(of: subject)
         // Before what may rest on it: the library would refuse a configuration without its keys.
-        if !writeChain(of: subject, in: state, isLogged: isLogged),
-            ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil })
-        {
-            return []
-        }
+        let hasChain = writeChain(of: subject, in: state)
+        if !hasChain, ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) { return [] }
         var others: [String] = chainWrites(of: subject) == writes ? [] : [KeySetChainFile.name]
         do throws(FileError) {
-            guard let (directory, owner) = try ownedDirectory(of: subject.application) else { return others }
-            for file in ConfigurationFile.allCases {
-                let content = slot?.content(of: file)
-                guard isLogged && content != nil || differs(content, file.rawValue, directory) else { continue }
-                try make((file, content), directory, owner)
-                others.append(file.rawValue)
+            if let (directory, owner) = try ownedDirectory(of: subject.application) {
+                for file in ConfigurationFile.allCases {
+                    let content = slot?.content(of: file)
+                    guard hasFailed && content != nil || differs(content, file.rawValue, directory) else { continue }
+                    try make((file, content), directory, owner)
+                    others.append(file.rawValue)
+                }
+                if hasFailed, others.isEmpty { try directory.checkWritable(Self.attributes(owner)) }
             }
-            if isLogged, others.isEmpty { try directory.checkWritable() }
+            if hasChain { differing[subject] = nil }
         } catch {
-            differing[subject] = Difference(failure: error)
-            if isLogged { return others }
-            context.log(
-                LogEvent(
-                    .error, "configuration files not brought up to date", .text("app", "\(subject.application)"),
-                    .text("error", error.textOfFixedPath)))
+            failed(error, subject, "configuration files not brought up to date")
         }
         return others
+    }
+
+    /// A file could not be written or removed.
+    private func failed(_ error: FileError, _ subject: KeySubject, _ message: StaticString) {
+        let text = error.textOfFixedPath
+        var difference = differing[subject] ?? Difference()
+        difference.failure = error
+        let isNew = difference.logged.insert(text).inserted
+        differing[subject] = difference
+        guard isNew else { return }
+        context.log(LogEvent(.error, message, .text("app", "\(subject.application)"), .text("error", text)))
     }
 
     /// Whether some files may not be those of the state in force.
@@ -233,14 +239,10 @@ final class ConfigurationSlotFiles {
 
     /// Writes the chain of key sets that the library follows from its own anchor (CFG-93), or removes it if there is
     /// none; the files of the other side's app are not here. Returns whether it is as the state says.
-    /// - Parameters:
-    ///   - isLogged: the log has the failure of an earlier try.
-    ///   - always: also over the same bytes: the app's user may not be able to read a file that the daemon can read. No
-    ///     second time over a file that has not changed since: it is as good as a new one would be.
+    /// - Parameter always: also over the same bytes: the app's user may not be able to read a file that the daemon can
+    ///   read. No second time over a file that has not changed since: it is as good as a new one would be.
     @discardableResult
-    func writeChain(
-        of subject: KeySubject, in state: ReceiverState, isLogged: Bool = false, always: Bool = false
-    ) -> Bool {
+    func writeChain(of subject: KeySubject, in state: ReceiverState, always: Bool = false) -> Bool {
         guard context.isHere(subject) else { return true }
         unwrittenChains.insert(subject)
         do throws(FileError) {
@@ -262,12 +264,7 @@ final class ConfigurationSlotFiles {
             }
             return true
         } catch {
-            differing[subject] = Difference(failure: error)
-            if isLogged { return false }
-            context.log(
-                LogEvent(
-                    .error, "key sets not written", .text("app", "\(subject.application)"),
-                    .text("error", error.textOfFixedPath)))
+            failed(error, subject, "key sets not written")
             return false
         }
     }
@@ -339,6 +336,8 @@ final class ConfigurationSlotFiles {
     private func write(
         _ content: PropertyListDictionary, _ name: String, _ directory: OwnedDirectory, _ owner: UInt32
     ) throws(FileError) {
-        try directory.replace(name, with: content.ownBytes, FileAttributes(mode: 0o600, owner: owner))
+        try directory.replace(name, with: content.ownBytes, Self.attributes(owner))
     }
+
+    private static func attributes(_ owner: UInt32) -> FileAttributes { FileAttributes(mode: 0o600, owner: owner) }
 }
