@@ -12,6 +12,7 @@ import Testing
         ])
     func parts(path: String, directory: String, name: String) {
         #expect(path.parentPath == directory)
+        #expect(path.nameInParent == name)
         #expect(path.lastPathPart == name)
     }
 
@@ -19,5 +20,11 @@ import Testing
     func slashes() {
         #expect("".lastPathPart == nil && "//".lastPathPart == nil)
         #expect("/a/b//".lastPathPart == "b")
+    }
+
+    @Test("a path with a slash at its end names nothing in its directory")
+    func nothingBehindTheLastSlash() {
+        #expect("/a/b/".parentPath == "/a/b" && "/a/b/".nameInParent.isEmpty)
+        #expect("/".nameInParent.isEmpty && "".nameInParent.isEmpty)
     }
 }

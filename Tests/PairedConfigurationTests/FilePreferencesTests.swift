@@ -26,6 +26,14 @@ private final class Preferences: Configuration, @unchecked Sendable {
         place.write(Array("<plist version=\"1.0\"><dict>\(content)</dict></plist>\n".utf8), to: "preferences.plist")
     }
 
+    @Test("a path with a slash at its end names no file, and nothing is written")
+    func noName() {
+        let app = Preferences(preferences: FilePreferences(place.path("lamp/")))
+        app.name = "Anna"
+        #expect(throws: (any Error).self) { try app.writePreferences() }
+        #expect(TemporaryDirectory.names(in: place.path("lamp")).isEmpty)
+    }
+
     @Test("SET-29: the file is an XML property list for its owner alone, and an edit keeps all other entries")
     func theFile() throws {
         write("<key>mine</key><string>kept</string>")

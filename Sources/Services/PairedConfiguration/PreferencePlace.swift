@@ -13,7 +13,7 @@ package struct PreferencePlace: Sendable {
     package init(_ path: String) {
         let path = AbsolutePath.of(path)
         directory = path.parentPath
-        name = path.lastPathPart ?? ""
+        name = path.nameInParent
     }
 
     package var path: String { directory == "/" ? "/" + name : directory + "/" + name }
