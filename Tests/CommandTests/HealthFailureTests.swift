@@ -36,11 +36,17 @@ import Testing
     @Test("CTL-73: at the socket of a service the advice is the service's command")
     func services() {
         let socket = "/run/tandem/primary.sock"
-        let away = CommandFailure(ControlError.unanswered("no daemon answers: \(socket)")).advice
+        let away = CommandFailure(ControlError.unanswered("no daemon answers", at: [socket])).advice
         #expect(away?.hasPrefix("If no daemon runs, start it with 'systemctl start tandem@primary', or") == true)
-        #expect(
-            CommandFailure(ControlError.unanswered("no daemon answers: ./x")).advice?.contains("systemctl") == false)
-        let hang = CommandFailure(ControlError.silent("\(socket): the daemon does not answer")).advice
+        let hang = CommandFailure(ControlError.silent("the daemon does not answer", at: [socket])).advice
         #expect(hang?.contains("'systemctl restart tandem@primary'") == true)
+        // Another socket whose path ends alike is no service's.
+        let other = "/srv/hub" + socket
+        for failure in [
+            ControlError.unanswered("no daemon answers: \(other)", at: [other]),
+            .silent("\(other): the daemon does not answer", at: [other]),
+        ] {
+            #expect(CommandFailure(failure).advice?.contains("systemctl") == false)
+        }
     }
 }

@@ -49,8 +49,6 @@ import TandemReactor
             return report(mistakes.failure, arguments, console)
         } catch let error as IdentifierError {
             return report(.usage("\(error)"), arguments, console)
-        } catch let error as SessionError where error.isNamed(.noDaemon) {
-            return report(.unanswered("\(error)"), arguments, console)
         } catch {
             return report(.refused("\(error)"), arguments, console)
         }
@@ -61,6 +59,17 @@ import TandemReactor
         do { try await subcommand.run(arguments, console) } catch let error as ControlError {
             arguments.printForPrograms(error, on: console)
             throw error
+        } catch let error as SessionError where error.isNamed(.noDaemon) {
+            throw CommandFailure.unanswered("\(error)", at: sockets(arguments))
+        }
+    }
+
+    /// The sockets at which the command looks for its daemon.
+    private static func sockets(_ arguments: Arguments) -> [String] {
+        do { return [try arguments.daemonPath()] } catch CommandFailure.unanswered(_, let sockets) {
+            return sockets
+        } catch {
+            return []
         }
     }
 

@@ -10,10 +10,10 @@ package enum ControlError: Error, Sendable, Equatable {
     case unfit(text: String, checks: PropertyListDictionary)
     /// The daemon, or a process in its place, ended the connection.
     case failed(String)
-    /// No daemon answers.
-    case unanswered(String)
-    /// A process takes connections there, and gives no result in time.
-    case silent(String)
+    /// No daemon answers at these sockets.
+    case unanswered(String, at: [String] = [])
+    /// A process takes connections at these sockets, and gives no result in time.
+    case silent(String, at: [String] = [])
     /// No daemon can be asked through the socket, and waiting does not change that (CTL-73).
     case unusable(String)
 }
@@ -37,7 +37,7 @@ extension ControlError: CustomStringConvertible {
         case .refused(let name, let text):
             text.isEmpty ? Printable.text(name) : "\(Printable.text(text)) [\(Printable.text(name))]"
         case .unfit(let text, _): "\(Printable.text(text)) [refused]"
-        case .failed(let text), .unanswered(let text), .silent(let text), .unusable(let text): text
+        case .failed(let text), .unanswered(let text, _), .silent(let text, _), .unusable(let text): text
         }
     }
 }

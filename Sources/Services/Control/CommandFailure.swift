@@ -14,10 +14,10 @@ package enum CommandFailure: Error, Equatable {
     case refused(String)
     /// The answer is no, with a line for each reason: exit code 1.
     case no([String])
-    /// No daemon answers: exit code 3.
-    case unanswered(String)
-    /// A daemon has the socket and does not answer in time: exit code 3.
-    case silent(String)
+    /// No daemon answers at these sockets: exit code 3.
+    case unanswered(String, at: [String] = [])
+    /// A daemon has one of these sockets and does not answer in time: exit code 3.
+    case silent(String, at: [String] = [])
     /// No daemon can be asked through the socket, also not later: exit code 3.
     case unusable(String)
     /// A daemon was reached and its state is not known: exit code 3.
@@ -35,15 +35,15 @@ package enum CommandFailure: Error, Equatable {
     /// A further line that says how to go on; nil where the text says it.
     package var advice: String? {
         switch self {
-        case .unanswered(let text): Self.startAdvice(Self.services(in: text))
-        case .silent(let text): Self.hangAdvice(Self.services(in: text))
+        case .unanswered(_, let sockets): Self.startAdvice(Self.services(at: sockets))
+        case .silent(_, let sockets): Self.hangAdvice(Self.services(at: sockets))
         default: nil
         }
     }
 
-    /// The package's services whose sockets a text names. A second daemon beside one of them has no place.
-    private static func services(in text: String) -> [String] {
-        DeviceRole.allCases.filter { text.contains(LocalSockets.ofService($0)) }.map { "tandem@\($0.rawValue)" }
+    /// The package's services that have one of these sockets. A second daemon beside one of them has no place.
+    private static func services(at sockets: [String]) -> [String] {
+        DeviceRole.allCases.filter { sockets.contains(LocalSockets.ofService($0)) }.map { "tandem@\($0.rawValue)" }
     }
 
     private static func startAdvice(_ services: [String]) -> String {
@@ -63,7 +63,7 @@ package enum CommandFailure: Error, Equatable {
     /// The text for standard error.
     package var text: String {
         switch self {
-        case .usage(let text), .refused(let text), .unanswered(let text), .silent(let text),
+        case .usage(let text), .refused(let text), .unanswered(let text, _), .silent(let text, _),
             .unusable(let text), .unknownState(let text):
             text
         case .misconfigured(let reasons), .no(let reasons): reasons.joined(separator: "\n")
@@ -77,8 +77,8 @@ extension CommandFailure {
         self =
             switch failure {
             case .refused, .unfit, .failed: .refused(failure.description)
-            case .unanswered(let text): .unanswered(text)
-            case .silent(let text): .silent(text)
+            case .unanswered(let text, let sockets): .unanswered(text, at: sockets)
+            case .silent(let text, let sockets): .silent(text, at: sockets)
             case .unusable(let text): .unusable(text)
             }
     }

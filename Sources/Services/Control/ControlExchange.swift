@@ -43,7 +43,7 @@ package final class ControlExchange {
         self.completion = completion
         request = ControlFrame(command, id: .random(), body: body)
         deadline = loop.schedule(after: patience + time) { [self] in
-            finish(.failure(.silent("\(path): the daemon does not answer")))
+            finish(.failure(.silent("\(path): the daemon does not answer", at: [path])))
         }
         do throws(SocketAddressError) { connect(to: try SocketAddress.unix(checking: path)) } catch {
             let failure = ControlError.unusable("\(error)")
@@ -70,7 +70,7 @@ package final class ControlExchange {
     /// Starting a daemon helps only where none listens.
     private static func failure(_ error: ConnectError, at path: String) -> ControlError {
         if case .failed(_, let cause) = error, let obstacle = LocalSockets.obstacle(at: path, cause) { return obstacle }
-        return .unanswered("no daemon answers: \(error)")
+        return .unanswered("no daemon answers: \(error)", at: [path])
     }
 
     private func begin(_ channel: FrameChannel) {

@@ -64,7 +64,7 @@ package struct DaemonChoice {
         if let obstacle = found.lazy.compactMap({ LocalSockets.obstacle(at: $0) }).first {
             return CommandFailure(obstacle)
         }
-        return .unanswered("no daemon is running (looked at \(paths.joined(separator: ", ")))")
+        return .unanswered("no daemon is running (looked at \(paths.joined(separator: ", ")))", at: paths)
     }
 }
 
