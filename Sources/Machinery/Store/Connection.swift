@@ -281,7 +281,7 @@ extension Connection {
         }
         let log = LogEnd.ofLog(of: path, behind: fileNeedsLog ? mark : nil, pageSize: pageSize)
         if case .damaged(let offset) = log.end {
-            throw .corrupt(path: path + "-wal", detail: "its commits from byte \(offset) on")
+            throw .corrupt(path: StorePart.log.path(of: path), detail: "its commits from byte \(offset) on")
         }
         logEnd = log.end
         // Behind the setting of automatic checkpoints, which uses the same hook.

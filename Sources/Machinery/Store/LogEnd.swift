@@ -19,7 +19,7 @@ enum LogEnd: Equatable {
 
     /// Whether the store at `path` has a log with at least a header.
     static func hasLog(_ path: String) -> Bool {
-        LogReader(path: path + "-wal")?.next(LogHeader.size).flatMap(LogHeader.init) != nil
+        LogReader(path: StorePart.log.path(of: path))?.next(LogHeader.size).flatMap(LogHeader.init) != nil
     }
 
     /// Looks at the log of the store at `path`.
@@ -28,7 +28,7 @@ enum LogEnd: Equatable {
     ///   - pageSize: the file's.
     /// - Returns: how it ends, and the bytes up to there.
     static func ofLog(of path: String, behind file: StoreMark?, pageSize: Int) -> (end: LogEnd, size: Int) {
-        guard let reader = LogReader(path: path + "-wal"),
+        guard let reader = LogReader(path: StorePart.log.path(of: path)),
             let header = reader.next(LogHeader.size).flatMap(LogHeader.init)
         else { return (.whole, 0) }
         if header.isWhole { return ofPages(reader, header) }

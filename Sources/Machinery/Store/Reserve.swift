@@ -20,7 +20,7 @@ struct Reserve {
 
     /// Makes the reserve of the store at `path`, or finds it.
     init(of path: String) {
-        self.path = path + "-reserve"
+        self.path = StorePart.reserve.path(of: path)
         var disk = statvfs()
         let found = path.withCString { path in SystemCall.retried { statvfs(path, &disk) } }
         let room = found == 0 ? UInt64(disk.f_blocks) * UInt64(disk.f_frsize) : 0

@@ -9,7 +9,7 @@ import TandemReactor
 enum StoreAccess {
     /// - Throws: ``StoreError/noAccess(path:fault:remedy:)``. Any other fault is left to the opening.
     static func check(path: String) throws(StoreError) {
-        for file in [path, path + "-wal"] { try check(file, for: R_OK | W_OK, "read and write it") }
+        for file in [path, StorePart.log.path(of: path)] { try check(file, for: R_OK | W_OK, "read and write it") }
         try check(path.parentPath, for: W_OK | X_OK, "make files in it")
     }
 

@@ -51,6 +51,26 @@ import Testing
         nodes.stop()
     }
 
+    @Test func `THR-6: a copy whose parts are all open to others is refused once, with a command for each`() throws {
+        nodes.stop(.primary)
+        mkdir(nodes.directory.path("primary-state/spool"), 0o700)
+        let modes: [(name: String, mode: mode_t)] = [
+            ("device.pem", 0o600), ("report.pem", 0o600), ("tandem.sqlite", 0o600), ("spool", 0o700),
+        ]
+        func path(_ name: String) -> String { nodes.directory.path("primary-state/\(name)") }
+        for (name, mode) in modes { #expect(chmod(path(name), mode | 0o044) == 0) }
+        let error = #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
+        let lines = error?.description.split(separator: "\n") ?? []
+        #expect(lines.count >= modes.count, "\(lines)")
+        for (name, mode) in modes {
+            let command = "chmod \(String(mode, radix: 8)) \(path(name))"
+            #expect(lines.contains { $0.hasSuffix(command) }, "\(lines)")
+        }
+        for (name, mode) in modes { #expect(chmod(path(name), mode) == 0) }
+        try nodes.start(.primary)
+        nodes.stop()
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
     func `THR-6: a store of another user stops the start, with the command to run`() throws {
         nodes.stop(.primary)

@@ -12,11 +12,11 @@ import TandemWire
 /// The opened state directory of one device.
 struct DeviceState {
     private static let storeFile = "tandem.sqlite"
-    /// Parts that no other user may read or write (THR-71): the store, the files that SQLite and the reserve have
-    /// beside it, and the files on their way. The keys are checked as they are read.
+    /// Parts that no other user may read or write (THR-71): the keys, the store and the files on their way.
     private static let privateNames =
-        ["", "-wal", "-shm", "-reserve"].map { storeFile + $0 }
-        + [FileDelivery.spoolDirectory, FileDelivery.partialDirectory]
+        DeviceKeys.files + StorePart.names(of: storeFile) + [
+            FileDelivery.spoolDirectory, FileDelivery.partialDirectory,
+        ]
     private static let applicationsDirectory = "apps"
 
     let directory: OwnedDirectory
@@ -113,13 +113,21 @@ struct DeviceState {
         }
     }
 
+    /// A copy that was made without permissions has all parts open, and the operator learns all commands at once.
+    private static func checkPrivate(_ directory: OwnedDirectory) throws(NodeError) {
+        var faults: [FileError] = []
+        for name in privateNames {
+            do throws(FileError) { try directory.checkPrivate(name) } catch { faults.append(error) }
+        }
+        guard faults.isEmpty else { throw .files(faults) }
+    }
+
     private static func openStore(
         _ directory: OwnedDirectory, meanwhile: () -> Void
     ) throws(NodeError) -> Store {
+        try checkPrivate(directory)
         let hadKey: Bool
         do throws(FileError) {
-            // A copy that was made without permissions.
-            for name in privateNames { try directory.checkPrivate(name) }
             hadKey = try directory.names().contains(DeviceKeys.deviceFile)
         } catch {
             throw .file(error)
@@ -153,6 +161,7 @@ extension RowSpace {
 struct DeviceKeys {
     fileprivate static let deviceFile = "device.pem"
     private static let reportFile = "report.pem"
+    fileprivate static let files = [deviceFile, reportFile]
     /// Far above the PEM of the largest key that the policy admits.
     private static let longestFile = 16 * 1024
 

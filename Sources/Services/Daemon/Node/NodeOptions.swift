@@ -93,6 +93,8 @@ package final class SocketNetwork: NodeNetwork {
 /// A daemon could not be started: the fault, its place and the remedy. The command prints it and exits with 1.
 package enum NodeError: Error {
     case file(FileError)
+    /// Several files, with a line for each.
+    case files([FileError])
     case store(StoreError)
     case key(path: String, KeyError)
     /// The store knows pairings, but the key that they pin is gone.
@@ -111,6 +113,7 @@ extension NodeError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .file(let error): error.description
+        case .files(let errors): errors.map(\.description).joined(separator: "\n")
         case .store(let error): error.description
         case .key(let path, let error): "key file \(path): \(error)"
         case .keyMissing(let path):
