@@ -1,5 +1,6 @@
 // The lines that an operator reads before agreeing to a change (CTL-29), and the grammar of the commands that ask so.
 
+import TandemControl
 import TandemOperations
 import TandemPropertyList
 import Testing
@@ -135,6 +136,42 @@ import Testing
         #expect(subcommand.path == path && !subcommand.notes.isEmpty)
         let names = Set(subcommand.options.map(\.name))
         #expect(names.isSuperset(of: ["yes", "device"]))
+    }
+
+    @Test("PAG-37: a command on a terminal asks unless it has --yes, and one without a terminal does not")
+    func asking() throws {
+        func isMade(_ words: String..., isTerminal: Bool, answer: Bool) throws -> [Bool] {
+            let arguments = try OptionParser(subcommand: .settingsReset).parse(words)
+            var isAsked = false
+            let isMade = arguments.mayChangeSeveral(isTerminal: isTerminal) {
+                isAsked = true
+                return answer
+            }
+            return [isMade, isAsked]
+        }
+        #expect(try isMade("--all", "--app", "a.b", isTerminal: true, answer: false) == [false, true])
+        #expect(try isMade("--all", "--app", "a.b", isTerminal: true, answer: true) == [true, true])
+        #expect(try isMade("--all", "--app", "a.b", "--yes", isTerminal: true, answer: false) == [true, false])
+        #expect(try isMade("--all", "--app", "a.b", isTerminal: false, answer: false) == [true, false])
+    }
+
+    @Test("PAG-37: a reset of all edits needs agreement to a sentence that says what goes, and one of keys does not")
+    func reset() throws {
+        var questions: [String] = []
+        func request(_ words: String..., isAgreed: Bool) throws -> PropertyListDictionary {
+            let arguments = try OptionParser(subcommand: .settingsReset).parse(words)
+            return try arguments.settingsToReset { question in
+                questions.append(question)
+                return isAgreed
+            }
+        }
+        #expect(throws: CommandFailure.refused("nothing was changed")) {
+            try request("--all", "--app", "org.example.lamp", isAgreed: false)
+        }
+        #expect(questions.count == 1 && questions[0].contains("every edit of org.example.lamp"), "\(questions)")
+        #expect(try request("--all", "--app", "org.example.lamp", isAgreed: true) == [:])
+        #expect(try request("volume", "--app", "org.example.lamp", isAgreed: false) == ["keys": ["volume"]])
+        #expect(questions.count == 2)
     }
 
     @Test("PAG-37: the commands that reset or delete several values of an app ask before it, but for --yes")

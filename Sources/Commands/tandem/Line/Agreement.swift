@@ -39,15 +39,31 @@ extension Arguments {
         guard isAnsweredYes(console) else { throw .refused("nothing was changed") }
     }
 
-    /// Whether a change of several values may be made (PAG-37). A script has named what it does, so that without a
-    /// terminal nobody is asked.
+    /// Whether a change of several values may be made (PAG-37).
     /// - Parameters:
     ///   - consequence: the sentence that says what goes.
     ///   - prompt: stands before the answer.
     func agrees(to consequence: String, _ console: Console, prompt: String = "") -> Bool {
-        if has("yes") || isatty(STDIN_FILENO) != 1 { return true }
-        console.warn(Printable.text(consequence))
-        return isAnsweredYes(console, prompt: prompt)
+        mayChangeSeveral(isTerminal: isatty(STDIN_FILENO) == 1) {
+            console.warn(Printable.text(consequence))
+            return isAnsweredYes(console, prompt: prompt)
+        }
+    }
+
+    /// The decision of PAG-37. A script has named what it does, so that without a terminal nobody is asked.
+    /// - Parameter isAgreed: asks the person.
+    func mayChangeSeveral(isTerminal: Bool, isAgreed: () -> Bool) -> Bool {
+        has("yes") || !isTerminal || isAgreed()
+    }
+
+    /// The body of `settings reset`: the keys that the command names, or all edits once that is agreed to (PAG-37).
+    /// - Parameter agrees: whether the change may be made that the sentence describes.
+    func settingsToReset(agrees: (String) -> Bool) throws -> PropertyListDictionary {
+        guard has("all") else { return ["keys": .array(operands.map { .string($0) })] }
+        let app = try application()
+        let lost = "This removes every edit of \(app) that can be made here, also of settings that no page shows."
+        guard agrees(lost) else { throw CommandFailure.refused("nothing was changed") }
+        return [:]
     }
 
     private func isAnsweredYes(_ console: Console, prompt: String = "") -> Bool {

@@ -127,14 +127,8 @@ extension Subcommand {
         guard arguments.operands.isEmpty == arguments.has("all") else {
             throw CommandFailure.usage("name the KEYs, or --all")
         }
-        var body: PropertyListDictionary = [:]
-        if !arguments.has("all") { body["keys"] = .array(arguments.operands.map { .string($0) }) }
         let path = try arguments.settingsPath()
-        if arguments.has("all") {
-            let app = try arguments.application()
-            let lost = "This removes every edit of \(app) that can be made here, also of settings that no page shows."
-            guard arguments.agrees(to: lost, console) else { throw CommandFailure.refused("nothing was changed") }
-        }
+        let body = try arguments.settingsToReset { arguments.agrees(to: $0, console) }
         let answer = try ControlClient.answer(at: path, .settingsReset, try arguments.settings(body))
         let keys = (answer["keys"]?.arrayValue ?? []).compactMap(\.stringValue)
         try printRows(of: keys, arguments, at: path, console)
