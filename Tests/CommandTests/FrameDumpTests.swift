@@ -1,4 +1,4 @@
-// `tandem dump`: each frame on a line, nothing of a body, and faults by place and name (FRM-2, FRM-9).
+// `tandem dump`: each frame on a line, nothing of a body, and faults by place and name (FRM-2).
 
 import TandemBase
 import TandemControl
@@ -40,7 +40,7 @@ struct FrameDumpTests {
         #expect(lines[2].hasSuffix("name=stopping?[2J?"), "\(lines[2])")
     }
 
-    @Test func `FRM-9: the frames before a fault are shown, and the fault by its place and name`() throws {
+    @Test func `the frames before a fault are shown, and the fault by its place and name`() throws {
         let ping = try frames()[0]
         let faults: [([UInt8], String)] = [
             ([0, 0, 0, 0], "too-large"), ([0xFF, 0xFF, 0xFF, 0xFF], "too-large"), ([0, 0, 0, 3, 1, 2, 3], "malformed"),

@@ -120,7 +120,7 @@ import Testing
         #expect(receiver.isRunning)
     }
 
-    @Test func `CTL-20: following several daemons ends with an error when one of them stops`() async throws {
+    @Test func `following several daemons ends with an error when one of them stops`() async throws {
         let sockets = ["hub.sock", "kiosk.sock"].map { devices.workspace[$0] }
         let follower = try Program(
             "tandem", ["trace", "--follow"] + sockets.flatMap { ["--device", $0] }, named: "follow",

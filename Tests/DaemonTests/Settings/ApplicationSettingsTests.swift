@@ -81,7 +81,7 @@ import Testing
 
     // MARK: the schema
 
-    @Test("CTL-70: the log has a file's path and the command to run whole, and cuts what an app chose")
+    @Test("the log has a file's path and the command to run whole, and cuts what an app chose")
     func remedyInLog() {
         let path = "/var/lib/tandem/secondary/apps/" + String(repeating: "long.", count: 30) + "lamp"
         let open = SettingsFailure.file(.loosePermissions(path: path, mode: 0o644)).logField
