@@ -255,8 +255,8 @@ import Testing
         let open = try #require(list("l"))
         #expect(open.items(after: .remove, of: 0) == ["y"] && open.items(after: .down, of: 0) == ["y", "x"])
         #expect(open.items(after: .up, of: 1) == ["y", "x"])
-        let nowhere: [(EditableList.Move, Int)] = [(.remove, 2), (.remove, -1), (.up, 0), (.down, 1), (.down, -1)]
-        for (move, index) in nowhere { #expect(open.items(after: move, of: index) == nil, "\(move) \(index)") }
+        let nowhere: [(EditableList.Change, Int)] = [(.remove, 2), (.remove, -1), (.up, 0), (.down, 1), (.down, -1)]
+        for (change, index) in nowhere { #expect(open.items(after: change, of: index) == nil, "\(change) \(index)") }
         var draft = try #require(open.draft(at: 1))
         #expect(draft.take(["value": "z"], in: tree).errors.isEmpty)
         #expect(open.done(draft) == ["x", "z"] && open.draft(at: 2) == nil && open.draft(at: nil) != nil)

@@ -12,16 +12,16 @@ struct ItemChange {
     static let gone = "The list was changed meanwhile, or its items cannot be changed so. It is shown as it is now."
 
     let key: String
-    private let move: EditableList.Move
+    private let change: EditableList.Change
     private let index: Int
     private let digest: String
 
     /// The change that a form asks for; nil if it asks for none. One of no item changes nothing.
     init?(_ fields: FormFields) {
-        guard let move = EditableList.Move.allCases.first(where: { fields[$0.field] != nil }) else { return nil }
-        let parts = (fields[move.field] ?? "").split(separator: "/", omittingEmptySubsequences: false)
+        guard let change = EditableList.Change.allCases.first(where: { fields[$0.field] != nil }) else { return nil }
+        let parts = (fields[change.field] ?? "").split(separator: "/", omittingEmptySubsequences: false)
         let isWhole = parts.count == 3
-        self.move = move
+        self.change = change
         key = isWhole ? PercentText.decode(Array(parts[0].utf8)) ?? "" : ""
         index = isWhole ? Int(parts[1]) ?? -1 : -1
         digest = isWhole ? String(parts[2]) : ""
@@ -35,11 +35,11 @@ struct ItemChange {
     /// The list after the change; nil if the item is not as the page showed it, or may not be changed so.
     func done(in list: EditableList, cookie: String) -> [PropertyListValue]? {
         guard let index = ItemDigest.find(digest, near: index, in: list, cookie: cookie) else { return nil }
-        return list.items(after: move, of: index)
+        return list.items(after: change, of: index)
     }
 }
 
-extension EditableList.Move {
+extension EditableList.Change {
     /// The name of its button in a form.
     var field: String {
         switch self {

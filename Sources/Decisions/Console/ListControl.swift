@@ -44,8 +44,8 @@ struct ListControl {
         return .question([Markup("Delete")], label: "Delete \(name)", lost, button)
     }
 
-    private func button(_ move: EditableList.Move, _ index: Int, _ label: String?, _ title: [Markup]) -> Markup {
+    private func button(_ change: EditableList.Change, _ index: Int, _ label: String?, _ title: [Markup]) -> Markup {
         let value = ItemChange.value(index, of: list, cookie: cookie)
-        return .ofOtherForm(move.field, value, label: label, title)
+        return .ofOtherForm(change.field, value, label: label, title)
     }
 }

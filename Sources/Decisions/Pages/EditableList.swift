@@ -16,8 +16,8 @@ package struct EditableList: Sendable {
     private let group: Specifier
     private let tree: PageTree
 
-    /// A change of one item's place.
-    package enum Move: Sendable, CaseIterable {
+    /// A change of a list's items.
+    package enum Change: Sendable, CaseIterable {
         case remove, up, down
     }
 
@@ -58,9 +58,9 @@ package struct EditableList: Sendable {
     /// The items after Done of a draft; nil if it is not valid, or makes no item.
     package func done(_ draft: ListDraft) -> [PropertyListValue]? { draft.done(items) }
 
-    /// The items after a move of one; nil if there is none, it has no such place, or none may be removed.
-    package func items(after move: Move, of index: Int) -> [PropertyListValue]? {
-        switch move {
+    /// The items after a change of one; nil if there is none, it has no such place, or none may be removed.
+    package func items(after change: Change, of index: Int) -> [PropertyListValue]? {
+        switch change {
         case .remove: removing(index)
         case .up: moving(index, to: index - 1)
         case .down: moving(index, to: index + 1)

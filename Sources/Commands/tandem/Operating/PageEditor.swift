@@ -295,16 +295,16 @@ struct PageEditor {
     private mutating func inList(_ key: String, _ word: Word?, _ number: String, isAlone: Bool) -> Step {
         guard let index = Self.index(number, in: items.indices) else { return Self.unknown }
         guard let list = list(key), list.items == items, list.row.layer == layer else { return Self.changed }
-        let move: EditableList.Move
+        let change: EditableList.Change
         switch word {
-        case .delete: move = .remove
-        case .up: move = .up
-        case .down: move = .down
+        case .delete: change = .remove
+        case .up: change = .up
+        case .down: change = .down
         default: return isAlone ? open(key, at: index) : .refuse("Type the number alone to open the item.")
         }
-        guard let next = list.items(after: move, of: index) else { return .refuse("The list does not allow it.") }
+        guard let next = list.items(after: change, of: index) else { return .refuse("The list does not allow it.") }
         let step = Step.set([key: .array(next)], tags: list.tags)
-        guard move == .remove else { return step }
+        guard change == .remove else { return step }
         let titles = list.list.items.map(\.title)
         let title = titles.indices.contains(index) && !titles[index].isEmpty ? titles[index] : "item \(index + 1)"
         return .ask("This deletes \(cell(title)) with all of its values.", then: step)
