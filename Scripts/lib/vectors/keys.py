@@ -38,7 +38,7 @@ def missing():
 
 
 def make_missing():
-    """New keys in the place of these; all that they have signed changes with them."""
+    """Makes the files that are missing. What was signed with the lost keys has to be made again."""
     KEYS.mkdir(parents=True, exist_ok=True)
     for path in missing():
         if path.stem in KINDS:

@@ -69,7 +69,7 @@ struct SettingControl {
     private var fieldName: String { SettingsInput.value + FieldKey.encode(row.key ?? "") }
     /// A field without a name is not sent.
     private var name: Markup.Attribute { .optional("name", isEditable ? fieldName : nil) }
-    /// Tab reaches a field that can be read alone; over one that is disabled it passes.
+    /// Tab reaches a read-only field and skips a disabled one.
     private var readOnly: Markup.Attribute { .flag("readonly", if: !isEditable) }
     private var described: Markup.Attribute {
         .init("aria-describedby", (row.zone == nil ? "" : "\(row.id)-zone ") + "\(row.id)-notes")

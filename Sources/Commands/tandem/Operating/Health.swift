@@ -17,7 +17,8 @@ extension Subcommand {
             .json,
         ],
         notes: """
-            The reasons are on standard output, as a monitoring system shows them; with --json the answer is.
+            The reasons are on standard output, which is what a monitoring system shows. With --json the whole answer is
+            there instead.
             Exit code 3 means that no daemon answers, that it cannot answer, or that it refuses this user. A link is
             reported as lost once it has been down for 5 s more than it has been up since the change began: short
             interruptions and short recoveries are not reported.

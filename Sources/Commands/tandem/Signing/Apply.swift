@@ -154,7 +154,7 @@ struct ApplyFollower {
         let end = clock.now + wait
         answer = try ask(["wait": 0], time: .zero)
         ended = ApplyReport.endedFields(in: answer)
-        // It may be waited for without end.
+        // A rollout may wait for a secondary that never gets the app.
         let awaited = ApplyReport.awaited(in: answer)
         if awaited.contains(where: ApplyReport.hasNoApp), let warning = ApplyReport.rolloutWarning(in: answer) {
             progress?.warn(warning)
