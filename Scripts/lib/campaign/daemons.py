@@ -21,7 +21,7 @@ READY = 20
 
 
 class CaseFailure(Exception):
-    """What a case saw, and what it should have seen."""
+    """A failure of a case: the state that it saw, and the one that it should have seen."""
 
 
 def require(condition, text):
@@ -30,7 +30,7 @@ def require(condition, text):
 
 
 def json_of(output):
-    """What a command with --json printed as one line, among what it said on standard error."""
+    """The object that a command with --json printed, a line of its output. Lines of standard error may stand beside it."""
     line = next((line for line in output.splitlines() if line.startswith("{")), None)
     require(line, f"a command with --json printed no object: {output.strip()}")
     return json.loads(line)
@@ -79,7 +79,7 @@ class Program:
             self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             if stream:
-                # What was still to be written to it has no reader.
+                # Closing writes the rest of the input, which the process no longer reads.
                 with contextlib.suppress(OSError):
                     stream.close()
 
@@ -176,7 +176,7 @@ class Daemon:
         return self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
 
     def command(self, *arguments, text=None, seconds=30):
-        """What `tandem` answers for this daemon: exit code and its output, errors included."""
+        """The answer of `tandem` for this daemon: exit code and its output, errors included."""
         return self.world.command(*arguments, "--device", self.socket, text=text, seconds=seconds)
 
     def done(self, *arguments, text=None, seconds=30):

@@ -20,7 +20,7 @@ ROTATE, REVOKE, WITHDRAW = "rotate", "revoke", "revoke and withdraw"
 
 
 class Known(NamedTuple):
-    """What a daemon says of its chain."""
+    """A daemon's account of its chain."""
     version: int
     revoked: int
 
@@ -100,7 +100,7 @@ def require_whole(app, keys):
 
 
 def disagreement(hub, kiosk, app, keys):
-    """What is not yet so of a chain that has to be everywhere; None if all is."""
+    """A sentence about the first place without the whole chain; None if all places have it."""
     for daemon in (hub, kiosk):
         if known(daemon) != keys.state:
             return f"{daemon.name} knows {known(daemon)}, not {keys.state}"

@@ -24,7 +24,7 @@ def state_of(kiosk):
 
 
 def applied_disagreement(hub, kiosk, app, wanted):
-    """What is not yet so of a configuration that has to be applied and proved; None if all is."""
+    """A sentence about the first view in which a configuration is not applied and proved; None without such a view."""
     row, state, file = desired_of(hub, kiosk.name) or {}, state_of(kiosk), active_file(app.directory)
     if (row.get("version"), row.get("digest")) != (wanted.version, wanted.digest):
         return f"the hub wants {row.get('version')}"
@@ -38,7 +38,7 @@ def applied_disagreement(hub, kiosk, app, wanted):
 
 
 def failed_disagreement(hub, kiosk, app, failed, old):
-    """What is not yet so of a configuration that has to be rolled back to the old one; None if all is."""
+    """The same about a configuration that is not rolled back to the old one."""
     row, state, file = desired_of(hub, kiosk.name) or {}, state_of(kiosk), active_file(app.directory)
     if (row.get("version"), row.get("digest")) != (failed.version, failed.digest):
         return f"the hub wants {row.get('version')}"

@@ -52,4 +52,4 @@ def made():
     add("sort version", "FRM-6 b", "reserved-trailer-byte", plist(b"\x08", unused=b"\0\0\0\0\0\x01"))
     add("the text form", "FRM-6 a", "not-binary-property-list", b"{a=1;}")
     add("the magic alone", "FRM-6 b", "too-short", b"bplist00")
-    return cases
+    return cases.compared()

@@ -23,7 +23,7 @@ def made():
                   "as; means, where it differs, what a writer makes of the same; error the name of the refusal.")
     for part in (hellos, link_hellos, registrations, applications, features, states, pairings):
         part(cases)
-    return cases
+    return cases.compared()
 
 
 def says(cases, kind, clause, name, body, means=None):

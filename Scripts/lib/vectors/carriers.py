@@ -51,7 +51,7 @@ class Makers:
                                                                         **changes})
 
 
-def carriers():
+def made():
     makers, cases = Makers(), []
 
     def add(name, outcome, data, far=None, before=(), passed=(), contested=()):

@@ -8,7 +8,7 @@ def made():
     for part in (arrays, dictionaries, canonical_forms, keys, long_keys, wrong_keys, depth, budget_of_objects, budget_of_values,
                  budget_of_bytes, bombs):
         part(cases)
-    return cases
+    return cases.compared()
 
 
 def arrays(cases):

@@ -3,4 +3,4 @@ from .raw import Cases
 
 
 def made():
-    return Cases("Inputs found by fuzzing (FRM-6): each was once answered wrongly here.")
+    return Cases("Inputs found by fuzzing (FRM-6): each was once answered wrongly here.").compared()

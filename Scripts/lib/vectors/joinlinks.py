@@ -24,7 +24,7 @@ class Links:
     """The cases of the file, in order."""
 
     def __init__(self):
-        self.about, self.list, self.names = ABOUT, [], set()
+        self.list, self.names = [], set()
 
     def add(self, name, text, clause="PAR-4", /, **answer):
         assert name not in self.names, name
@@ -60,7 +60,7 @@ def made():
     cases = Links()
     for part in (read, beginnings, addresses, lengths, times, names, orders):
         part(cases)
-    return cases
+    return {"about": ABOUT, "cases": cases.list}
 
 
 def read(cases):

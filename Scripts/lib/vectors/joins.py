@@ -58,7 +58,7 @@ def made():
     cases = Cases(ABOUT)
     for part in (identifiers, fingerprints, joins, wrong_joins, unread_joins, answers, wrong_answers, unread_answers):
         part(cases)
-    return cases
+    return cases.document()
 
 
 # Keys

@@ -50,7 +50,7 @@ def bundles():
         "Settings.bundle/Root.plist": page(child("None"), child("Odd"), {"Type": "PSFancySpecifier", "Key": "f"}),
         "Settings.bundle/Odd.plist": {"PreferenceSpecifiers": "none"},
     }, faults=3, undeclared=["f"])
-    return cases
+    return cases.compared()
 
 
 def bundle(cases, clause, name, files, device="phone", language=None, faults=0, of_items=(), undeclared=()):
@@ -171,4 +171,4 @@ def specifiers():
     ):
         cases.add(name, "PAG-4", canonical({"Key": "k", **told}), property=notation({"key": "k", **row}),
                   faults=[["repeatedValue", fault]])
-    return cases
+    return cases.compared()

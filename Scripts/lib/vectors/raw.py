@@ -1,5 +1,5 @@
 """Property lists put together by hand, right or wrong in any place, and the cases made of them."""
-from . import values
+from . import differences, values
 
 
 class Sequence:
@@ -95,6 +95,15 @@ class Cases:
     def refuses(self, name, clause, fault, data):
         """A list that is refused for this fault."""
         self.add(name, clause, data, error="malformed", fault=fault)
+
+    def document(self):
+        return {"about": self.about, "cases": self.list}
+
+    def compared(self):
+        """The document of cases that readers in wide use answer, some of them differently."""
+        for case in self.list:
+            differences.note(case)
+        return {"about": self.about, "differences": differences.used(self.list), "cases": self.list}
 
 
 def merged(pieces):

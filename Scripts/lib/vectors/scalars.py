@@ -11,7 +11,7 @@ def made():
     for part in (booleans, integers, wrong_integers, reals, dates, wrong_numbers, data, ascii_text, utf16_text, counts,
                  wrong_counts, markers):
         part(cases)
-    return cases
+    return cases.compared()
 
 
 def booleans(cases):

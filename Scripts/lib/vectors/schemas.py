@@ -48,7 +48,7 @@ def made():
         refused(cases, f"buttons: {name}", {"v": 1, "properties": [], "buttons": buttons}, "buttons", "SCH-21")
     refused(cases, "no properties", {"v": 1}, "properties")
     refused(cases, "a property that is no dictionary", {"v": 1, "properties": [1]}, "properties[0]")
-    return cases
+    return cases.compared()
 
 
 def document(cases, clause, name, rows, takes=(), refuses=(), buttons=None, opens=()):

@@ -14,7 +14,7 @@ def made():
                   "names that both had edited; or error.")
     for part in (edits, removals, first_bodies, orders, refusals):
         part(cases)
-    return cases
+    return cases.compared()
 
 
 def entry(revision, side, value=None):

@@ -9,7 +9,7 @@ def made():
     cases = Cases("What holds objects together (FRM-6 a to d): magic, trailer, offset table, references of every width.")
     for part in (magic, truncated, trailers, widths, narrow_widths, tables, objects_out_of_place, references, cycles):
         part(cases)
-    return cases
+    return cases.compared()
 
 
 def magic(cases):
