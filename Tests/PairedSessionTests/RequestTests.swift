@@ -254,6 +254,27 @@ struct RequestTests {
         #expect(fixture.daemon.received.count { $0.kind == .reply } == 80 && fixture.daemon.dials == 1)
     }
 
+    @Test("LIM-6: beyond 64 MiB that its daemon does not read, an app connects again, and each question fails once")
+    func tooManyBytes() throws {
+        let ends = Collector<SessionError?>()
+        let envelope = [UInt8](repeating: 0, count: 500_000)
+        fixture.daemon.channel?.pauseReading()
+        func ask(_ count: Int) {
+            fixture.core.run { core in
+                for _ in 0..<count {
+                    core.ask(.apply(envelope: envelope), pairing: nil, channel: .configuration) { ends.add($0.error) }
+                }
+            }
+            fixture.scheduler.run()
+        }
+        ask(130)
+        #expect(ends.all.isEmpty && fixture.daemon.dials == 1, "65 MB")
+        ask(10)
+        #expect(ends.all.map { $0?.name } == Array(repeating: "daemon-lost", count: 140))
+        fixture.scheduler.advance(by: .seconds(1))
+        #expect(fixture.daemon.dials == 2 && fixture.request().all.isEmpty, "SES-23")
+    }
+
     @Test("SES-54, LIM-1: a question that fits no frame fails at once, and the daemon gets none of it")
     func largeQuestion() {
         let ends = Collector<SessionError?>()

@@ -32,9 +32,10 @@ final class DaemonChannel {
         case broken(WireError)
     }
 
-    /// Answers, verdicts and chunks are not counted here: the daemon may stop reading for a while (LIM-17, LIM-62), and
-    /// an app has as many of them as the daemon has asked for (LIM-7, LIM-39). The number is what a stream can count.
-    private static let options = FrameChannelOptions(queueQuota: Int(Int32.max))
+    /// Answers, verdicts, chunks and questions do not wait in the queue here, because the daemon may stop reading for a
+    /// while (LIM-17, LIM-62). A peer that asks too fast must not fill the app's memory with their answers: beyond the
+    /// quota the connection ends and is dialled again (LIM-6).
+    private static let options = FrameChannelOptions(queueQuota: Limits.queuedBytesForDaemon)
 
     private let dialer: any Dialer
     private let scheduler: any Scheduler

@@ -37,6 +37,8 @@ package enum Limits {
     package static let localConnections = 1024
     /// Bytes waiting for one connection (LIM-6): eight of the largest frames.
     package static let queuedBytes = 4 * 1024 * 1024
+    /// Bytes of an app waiting for its daemon (LIM-6): as many answers as a link may wait for (LIM-7), each of 64 KiB.
+    package static let queuedBytesForDaemon = 64 * 1024 * 1024
     /// Bytes that wait because the apps of all users do not read (LIM-48): one user gets at most half.
     package static let queuedBytesOfApps = 64 * 1024 * 1024
     /// Bytes of large frames that all users' connections have begun (LIM-70): one user gets at most half.
