@@ -121,6 +121,49 @@ import Testing
         #expect(tried.effects.contains(.staleContext(revision: 1)) == !isNewest && ledger.deadLetters.isEmpty)
     }
 
+    @Test(
+        "DEL-24: the dead letter of an earlier epoch's context is dropped, also if the present one has its revision",
+        arguments: [2, 3] as [UInt64])
+    func deadLetterOfAnotherEpoch(epoch: UInt64) throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var ledger = try inbound(limits, channel: .context)
+        _ = ledger.consumerArrived(at: reading(0))
+        _ = ledger.arrived(arrived(1, revision: 5), at: reading(0))
+        _ = ledger.failed(1, at: reading(0))
+        for next in 2...epoch { _ = ledger.startEpoch(next, at: reading(0)) }
+        var early = ledger.retryDeadLetter(1, at: reading(0))
+        #expect(early.handed.map(\.revision) == [5] && !early.dropsOutdated, "no other context has come")
+        _ = ledger.failed(1, at: reading(0))
+        _ = ledger.arrived(arrived(1, revision: 5), at: reading(0))
+        _ = ledger.handled(2, at: reading(0))
+        early = ledger.retryDeadLetter(1, at: reading(0))
+        #expect(early.handed.isEmpty && early.dropsOutdated && early.effects.contains(.staleContext(revision: 5)))
+        #expect(ledger.deadLetters.isEmpty)
+    }
+
+    @Test("DEL-24: the epoch of a context's dead letter is stored with it")
+    func storedEpoch() throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var ledger = try inbound(limits, channel: .context)
+        _ = ledger.consumerArrived(at: reading(0))
+        _ = ledger.arrived(arrived(1, revision: 5), at: reading(0))
+        _ = ledger.failed(1, at: reading(0))
+        _ = ledger.outcomeAcknowledged(1, at: reading(0))
+        let changes = ledger.startEpoch(2, at: reading(0)).changes
+        let letter = try #require(ledger.deadLetters.first)
+        let key = DeliveryRowKey(.inboundRecord, try queueKey(.context), letter.ordinal)
+        #expect(changes.contains(.put(key, .inboundRecord(letter))))
+        guard case .inboundRecord(let stored) = try DeliveryValue(key, bytes: DeliveryValue.inboundRecord(letter).bytes)
+        else { throw Unexpected("another record") }
+        let header = InboundHeader(epoch: 2, at: reading(0))
+        var restored = InboundLedger(
+            key.queue, header: header, records: [stored], context: ContextVersion(epoch: 2, revision: 5),
+            at: reading(0), limits: limits)
+        #expect(restored.retryDeadLetter(letter.ordinal, at: reading(0)).dropsOutdated)
+    }
+
     @Test("DEL-20: a newer context does not wait for the pause of the one that failed; without one it comes again")
     func pauseOfTheFailed() throws {
         var ledger = try inbound(channel: .context)

@@ -18,6 +18,8 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     package internal(set) var mayWait = false
     /// The submitted item was accepted before, under the same identifier (DEL-33). Nothing changes.
     package private(set) var isDuplicate = false
+    /// The dead letter that was to be tried again is dropped: another context applies (DEL-24).
+    package internal(set) var dropsOutdated = false
     /// The row of a new item: later changes of the same event go into it.
     private var fresh: FreshRow?
 

@@ -203,8 +203,13 @@ package struct InboundLedger: ~Copyable, Sendable {
         guard epoch != journal.epoch else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
             for sequence in ledger.records.sequences {
-                guard let record = ledger.records.record(sequence: sequence) else { continue }
+                guard var record = ledger.records.record(sequence: sequence) else { continue }
+                record.leave(ledger.epoch)
                 ledger.dropSequence(of: record, &transition)
+            }
+            for record in ledger.records.deadLetters + ledger.records.unfinished() {
+                var former = record
+                if former.leave(ledger.epoch) { ledger.put(former, &transition) }
             }
             ledger.journal.startEpoch(epoch)
         }
@@ -455,8 +460,9 @@ package struct InboundLedger: ~Copyable, Sendable {
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records.deadLetter(ordinal), record.sequence == nil else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
-            if let revision = record.revision, ledger.isOutdated(revision) {
-                transition.effects.append(.staleContext(revision: revision))
+            if let context = record.context(in: ledger.epoch), ledger.isOutdated(context) {
+                transition.effects.append(.staleContext(revision: context.revision))
+                transition.dropsOutdated = true
                 return ledger.drop(record, &transition)
             }
             record.attempts = 0
@@ -467,9 +473,9 @@ package struct InboundLedger: ~Copyable, Sendable {
         }
     }
 
-    /// Whether another context than the one with this revision applies by now.
-    private func isOutdated(_ revision: UInt64) -> Bool {
-        key.channel.properties.isLatestWins && revision != latest.last?.revision
+    /// Whether another context applies by now. After a restored sender it may have the same or a lower revision.
+    private func isOutdated(_ context: ContextVersion) -> Bool {
+        key.channel.properties.isLatestWins && context != latest.last
     }
 
     // MARK: the end of the application

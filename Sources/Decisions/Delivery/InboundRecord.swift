@@ -67,6 +67,8 @@ package struct InboundRecord: Sendable, Equatable {
     package let topic: String?
     /// The revision of a context.
     package let revision: UInt64?
+    /// The epoch in which a context came, once another one has begun; nil in the present one.
+    private var pastEpoch: UInt64?
     /// When its sender accepted it, in the ledger's time, which may be before the ledger began; nil if it named no age.
     package let acceptedAt: Int64?
     /// Bytes of the file that its body describes; nil for an item of another channel.
@@ -114,6 +116,20 @@ package struct InboundRecord: Sendable, Equatable {
             revision: revision)
     }
 
+    /// The version of a context in a ledger whose present epoch this is.
+    func context(in epoch: UInt64) -> ContextVersion? {
+        revision.map { ContextVersion(epoch: pastEpoch ?? epoch, revision: $0) }
+    }
+
+    /// The epoch in which the record came is over.
+    /// - Returns: false if that changes nothing.
+    @discardableResult
+    mutating func leave(_ epoch: UInt64) -> Bool {
+        guard revision != nil, pastEpoch == nil else { return false }
+        pastEpoch = epoch
+        return true
+    }
+
     /// Bytes of the item's content, for people (SES-87): a file's own, although its body is only the manifest.
     package var contentSize: Int { fileSize.map { Int(clamping: $0) } ?? size }
 
@@ -155,6 +171,7 @@ extension InboundRecord {
         case .finished(let outcome): record.add(outcome)
         }
         record.add(.fileSize, fileSize)
+        record.add(epoch: pastEpoch, as: .pastEpoch)
         record.add(.body, body)
         return record.bytes
     }
@@ -175,6 +192,7 @@ extension InboundRecord {
             phase = .finished(outcome)
         }
         fileSize = try fields.fileSize()
+        pastEpoch = try fields.optionalEpoch(.pastEpoch)
         guard id != nil || phase != .waiting && phase != .handing else { throw .missing(fields.table, .id) }
     }
 }

@@ -13,6 +13,7 @@ enum RecordField: UInt8, CaseIterable {
     case id = 16, sequence = 18, size = 19, accepted = 20, expires = 21, attempts = 22, supersedes = 23, topic = 24
     case revision = 25, kind = 26, current = 27, after = 28, failure = 29, acknowledged = 30, withdrawal = 31
     case handing = 32, sent = 33, stored = 34, outcome = 35, code = 36, refusal = 37, fileSize = 38
+    case pastEpoch = 39
     case used = 48, start = 49
     case digest = 64, body = 65
 
@@ -37,7 +38,7 @@ enum RecordField: UInt8, CaseIterable {
         case .supersedes, .topic, .kind, .withdrawal, .outcome, .refusal, .digest, .body: .counted
         case .epoch, .nextOrdinal, .nextSequence, .watermark, .storedThrough, .contextEpoch, .clock, .wall,
             .sequence, .size, .accepted, .expires, .attempts, .revision, .failure, .sent, .stored, .code, .fileSize,
-            .used, .start:
+            .pastEpoch, .used, .start:
             .number
         }
     }

@@ -143,6 +143,23 @@ import Testing
         #expect(receiver.counters.counter("contexts.stale").value == 2)
     }
 
+    @Test("CTL-16, DEL-24: the retry of a context that another one has followed says that it was dropped")
+    func outdatedLetter() throws {
+        sender.link()
+        receiver.verdict = { _ in .failed }
+        _ = set([1])
+        pair.advance(120)
+        receiver.verdict = { _ in .handled }
+        _ = set([2])
+        let letter = try #require(receiver.delivery.deadLetters().first)
+        var results: [DeadLetterResult] = []
+        for _ in 0..<2 {
+            receiver.delivery.act(.retry, on: letter.ordinal, in: letter.queue, letter.direction) { results.append($0) }
+            pair.scheduler.run()
+        }
+        #expect(results == [.outdated, .undone] && receiver.received.last?.revision == 2)
+    }
+
     @Test("DEL-21: after a new epoch the context is set again, with its revision")
     func newEpoch() throws {
         sender.link()

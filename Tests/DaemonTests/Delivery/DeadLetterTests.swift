@@ -19,7 +19,7 @@ import Testing
     private func act(_ action: DeadLetterAction, on device: MemoryDevice) -> Bool? {
         guard let letter = device.delivery.deadLetters().first else { return nil }
         var answer: Bool?
-        device.delivery.act(action, on: letter.ordinal, in: letter.queue, letter.direction) { answer = $0 }
+        device.delivery.act(action, on: letter.ordinal, in: letter.queue, letter.direction) { answer = $0 == .done }
         pair.scheduler.run()
         return answer
     }

@@ -35,8 +35,17 @@ extension Subcommand {
             examples: ["dead-letters \(word) 0123ABCD-0000-4000-8000-0123456789AB", "dead-letters \(word) --all"]
         ) { arguments, console in
             let answer = Fact(try arguments.ask(command, try DeadLetterChoice.body(arguments)))
-            console.print("\(answer.text("count")) \(done)")
+            for line in DeadLetterAnswer.lines(answer, done: done) { console.print(line) }
         }
+    }
+}
+
+/// The daemon's answer to an operator's decision on dead letters, for people.
+enum DeadLetterAnswer {
+    static func lines(_ answer: Fact, done: String) -> [String] {
+        let outdated = answer.text("outdated")
+        return ["\(answer.text("count")) \(done)"]
+            + (outdated.isEmpty ? [] : ["\(outdated) dropped instead: another context of the app applies"])
     }
 }
 

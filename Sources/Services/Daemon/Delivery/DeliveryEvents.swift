@@ -116,6 +116,15 @@ package enum DeadLetterAction: Sendable {
     case drop
 }
 
+/// The result of an operator's decision on a dead letter.
+package enum DeadLetterResult: Sendable {
+    case done
+    /// It was to be tried again and was dropped: another context applies (DEL-24).
+    case outdated
+    /// It was gone already, or the disk did not take the change.
+    case undone
+}
+
 /// An item that failed too often and waits for an operator.
 package struct DeadLetter: Sendable, Equatable {
     package let queue: QueueKey

@@ -391,10 +391,10 @@ package final class DurableDelivery {
         return (letters, places.reduce(0) { $0 + $1.count } - letters.count)
     }
 
-    /// Tries a dead letter once more, or drops it; `completion` learns, after the commit, whether it was still there.
+    /// Tries a dead letter once more, or drops it; `completion` gets the result after the commit.
     package func act(
         _ action: DeadLetterAction, on ordinal: UInt64, in queue: QueueKey, _ direction: DeliveryDirection,
-        then completion: @escaping (Bool) -> Void
+        then completion: @escaping (DeadLetterResult) -> Void
     ) {
         switch direction {
         case .outbound: outbound.table.act(action, on: ordinal, in: queue, then: completion)

@@ -177,11 +177,12 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     var deadLetterCount: Int { queues.values.reduce(0) { $0 + $1.machine.deadLetterCount } }
 
-    /// Acts on a dead letter; `completion` learns, after the commit, whether it was still there.
+    /// Acts on a dead letter; `completion` gets the result after the commit.
     func act(
-        _ action: DeadLetterAction, on ordinal: UInt64, in key: QueueKey, then completion: @escaping (Bool) -> Void
+        _ action: DeadLetterAction, on ordinal: UInt64, in key: QueueKey,
+        then completion: @escaping (DeadLetterResult) -> Void
     ) {
-        guard let queue = self[key] else { return completion(false) }
+        guard let queue = self[key] else { return completion(.undone) }
         let reading = environment.reading
         queue.perform(
             { machine in
@@ -190,8 +191,9 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
                     case .retry: machine.retryDeadLetter(ordinal, at: reading)
                     case .drop: machine.dropDeadLetter(ordinal, at: reading)
                     }
-                return (!transition.changes.isEmpty, transition)
+                let result: DeadLetterResult = transition.dropsOutdated ? .outdated : .done
+                return (transition.changes.isEmpty ? .undone : result, transition)
             },
-            then: { completion((try? $0.get()) ?? false) })
+            then: { completion((try? $0.get()) ?? .undone) })
     }
 }

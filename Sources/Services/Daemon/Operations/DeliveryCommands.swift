@@ -82,16 +82,22 @@ struct DeadLetterActionCommand: ControlCommand {
         guard !letters.isEmpty || id == nil else {
             throw ControlFailure(.notFound, "no dead letter has this identifier")
         }
-        var count: Int64 = 0
+        var (count, outdated): (Int64, Int64) = (0, 0)
         for letter in letters {
-            let isDone = await withUnsafeContinuation { continuation in
+            let result = await withUnsafeContinuation { continuation in
                 delivery.act(action, on: letter.ordinal, in: letter.queue, letter.direction) {
                     continuation.resume(returning: $0)
                 }
             }
-            if isDone { count += 1 }
+            switch result {
+            case .done: count += 1
+            case .outdated: outdated += 1
+            case .undone: break
+            }
         }
-        return ["count": .integer(count)]
+        var answer: PropertyListDictionary = ["count": .integer(count)]
+        if outdated > 0 { answer["outdated"] = .integer(outdated) }
+        return answer
     }
 }
 
