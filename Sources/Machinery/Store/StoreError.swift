@@ -33,6 +33,18 @@ package enum StoreError: Error, Sendable, Equatable {
     case closed(path: String)
 }
 
+extension StoreError {
+    /// Whether what was read is not what was written: reading it again gives the same.
+    package var isDamage: Bool {
+        switch self {
+        case .corrupt, .corruptRow, .notAStore: true
+        case .missing, .newer, .logMissing, .logOfAnotherTime, .inUse, .full, .noAccess, .unavailable, .poisoned,
+            .overloaded, .closed:
+            false
+        }
+    }
+}
+
 extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {

@@ -94,15 +94,36 @@ import Testing
         #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
     }
 
-    @Test("DEL-21, DEL-32: a context that cannot be read in a new epoch is logged, and set again once it can be")
+    /// The lines about rows that cannot be read.
+    private var unreadable: [LogEvent] {
+        device.log.all.filter { $0.level == .error && "\($0)".contains("cannot be read") }
+    }
+
+    @Test("DEL-21, DEL-32: a context that cannot be read in a new epoch is logged once, and set again once it can be")
     func unreadableContext() throws {
+        let key = sentContext()
+        device.store.failReads(of: DeliveryTable.sentContext.space)
+        device.delivery.setPairing(key.pairing, epoch: 2)
+        device.simulation.scheduler.advance(by: .seconds(60))
+        #expect(device.delivery.submissions.outstanding(in: key).isEmpty && unreadable.count == 1)
+        #expect(unreadable.allSatisfy { $0.fields.contains(.text("pairing", "\(key.pairing)")) })
+        #expect(unreadable.allSatisfy { $0.fields.contains(.text("app", "\(key.app)")) })
+        device.store.failReads(of: nil)
+        device.simulation.scheduler.advance(by: .seconds(11))
+        #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
+    }
+
+    @Test("DEL-21, DEL-32: a context whose row is damaged is logged once, and not read again until the next epoch")
+    func damagedContext() throws {
         let key = sentContext()
         device.store.damage(DeliveryTable.sentContext.space)
         device.delivery.setPairing(key.pairing, epoch: 2)
-        device.simulation.scheduler.advance(by: .seconds(3))
-        #expect(device.delivery.submissions.outstanding(in: key).isEmpty)
-        #expect(device.log.all.contains { $0.level == .error && "\($0)".contains("cannot be read") })
+        device.simulation.scheduler.advance(by: .seconds(60))
+        #expect(device.delivery.submissions.outstanding(in: key).isEmpty && unreadable.count == 1)
         device.store.damage(nil)
+        device.simulation.scheduler.advance(by: .seconds(60))
+        #expect(device.delivery.submissions.outstanding(in: key).isEmpty)
+        device.delivery.setPairing(key.pairing, epoch: 3)
         device.simulation.scheduler.advance(by: .seconds(11))
         #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
     }

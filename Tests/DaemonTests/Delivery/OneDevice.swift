@@ -19,6 +19,7 @@ final class UnwillingStore: RowBackend {
         var isBusy = false
         var hasReserve = false
         var damagedSpace: RowSpace?
+        var unreadSpace: RowSpace?
         var holdsCommits = false
         var holdsFetches = false
         var commits = 0
@@ -46,8 +47,11 @@ final class UnwillingStore: RowBackend {
         set { state.withLock { $0.hasReserve = newValue } }
     }
 
-    /// Rows of this space cannot be read.
+    /// Rows of this space are not those that were written.
     func damage(_ space: RowSpace?) { state.withLock { $0.damagedSpace = space } }
+
+    /// Reading rows of this space fails at the disk.
+    func failReads(of space: RowSpace?) { state.withLock { $0.unreadSpace = space } }
 
     func findRoom(completion: @escaping @Sendable (Bool) -> Void) { completion(!isFull) }
 
@@ -106,6 +110,9 @@ final class UnwillingStore: RowBackend {
         }
         if state.withLock({ $0.damagedSpace }) == range.space {
             return completion(.failure(.corruptRow(path: path, space: range.space.rawValue, key: range.lower)))
+        }
+        if state.withLock({ $0.unreadSpace }) == range.space {
+            return completion(.failure(.unavailable(path: path, detail: "disk I/O error")))
         }
         if !isHeld { memory.fetch(range, completion: completion) }
     }

@@ -244,7 +244,7 @@ package final class Arrivals {
                 self?.environment.report(.received(item))
             case .success(nil): self?.failed(item.ordinal, in: item.queue)
             case .failure(let error):
-                self?.environment.bodyIsUnreadable(error)
+                self?.environment.bodyIsUnreadable(error, in: item.queue)
                 self?.failed(item.ordinal, in: item.queue)
             }
             done()

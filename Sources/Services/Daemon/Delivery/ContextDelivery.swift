@@ -15,6 +15,8 @@ package final class ContextDelivery {
     private let environment: DeliveryEnvironment
     /// The queues whose contexts wait for the disk: for room on it, or until it can be read.
     private var lost: Set<QueueKey> = []
+    /// The rows that did not read at the last time, each with one line in the log until it reads.
+    private var unreadable: Set<DeliveryRowKey> = []
     private let retry: StoreRetry
 
     init(to queues: OutboundQueues, from arrivals: Arrivals, in environment: DeliveryEnvironment) {
@@ -56,15 +58,29 @@ package final class ContextDelivery {
     /// full: each attempt that fails lets the queue be read back.
     private func setAgain(_ key: QueueKey) {
         guard queues[key]?.fullDisk == nil else { return setAgainLater(key) }
-        environment.store.context(at: DeliveryRowKey(.sentContext, key)) { [weak self] result in
-            guard let self else { return }
+        fetch(DeliveryRowKey(.sentContext, key)) { [weak self] result in
             switch result {
-            case .failure(let error):
-                environment.bodyIsUnreadable(error)
-                setAgainLater(key)
+            // A damaged row stays so, until the app sets its next context.
+            case .failure(let error): if !error.isDamage { self?.setAgainLater(key) }
             case .success(let context):
-                if let context { setAgain(context.body, in: key) }
+                if let context { self?.setAgain(context.body, in: key) }
             }
+        }
+    }
+
+    /// Reads a context, and logs if that fails.
+    private func fetch(
+        _ key: DeliveryRowKey, then done: @escaping (Result<LatestContext?, StoreError>) -> Void
+    ) {
+        environment.store.context(at: key) { [weak self] result in
+            switch result {
+            case .success: self?.unreadable.remove(key)
+            case .failure(let error):
+                if self?.unreadable.insert(key).inserted == true {
+                    self?.environment.bodyIsUnreadable(error, in: key.queue)
+                }
+            }
+            done(result)
         }
     }
 
@@ -142,15 +158,9 @@ package final class ContextDelivery {
         let next = { [weak self] in self?.read(at: keys.dropFirst(), turns, each, done) ?? () }
         turns.begin { [weak self] in
             guard let self else { return turns.end() }
-            environment.store.context(at: key) { [environment] result in
+            fetch(key) { result in
                 turns.end()
-                switch result {
-                case .success(let context?): each(context, next)
-                case .success(nil): next()
-                case .failure(let error):
-                    environment.bodyIsUnreadable(error)
-                    next()
-                }
+                if case .success(let context?) = result { each(context, next) } else { next() }
             }
         }
     }

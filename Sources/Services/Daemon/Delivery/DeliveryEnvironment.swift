@@ -58,8 +58,12 @@ final class DeliveryEnvironment {
     }
 
     /// Logs that the store cannot read back the body of an item, which is neither sent nor given to a handler (DEL-32).
-    func bodyIsUnreadable(_ error: StoreError) {
-        log(LogEvent(.error, "the body of an item cannot be read", .text("reason", error.description)))
+    func bodyIsUnreadable(_ error: StoreError, in key: QueueKey) {
+        log(
+            LogEvent(
+                .error, "the body of an item cannot be read", .text("pairing", "\(key.pairing)"),
+                .text("app", "\(key.app)"), .text("channel", key.channel.rawValue),
+                .text("reason", error.description)))
     }
 
     var reading: ClockReading { scheduler.reading }

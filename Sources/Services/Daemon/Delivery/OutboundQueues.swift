@@ -235,7 +235,7 @@ final class OutboundQueues {
     /// A damaged body is not sent. The item is tried again like one that the peer cannot take, and becomes a dead
     /// letter.
     private func bodyIsUnreadable(_ id: UniqueIdentifier, _ error: StoreError, in key: QueueKey) {
-        environment.bodyIsUnreadable(error)
+        environment.bodyIsUnreadable(error, in: key)
         failed(id, .store, in: key)
     }
 
