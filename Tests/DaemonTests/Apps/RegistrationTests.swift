@@ -39,6 +39,19 @@ import Testing
         #expect(first.received(.registered).count == 1 && second.received(.registered).count == 1)
     }
 
+    @Test func `SES-6, SES-74: the refusal of another user's app says what to run, and names the user to root only`()
+        throws
+    {
+        _ = try register()
+        let texts = try [1001, 0].map { (user: UInt32) in
+            let refusal = try #require(try register(user, receives: false).received(.refusal).last)
+            return try Refusal(refusal).text
+        }
+        #expect(texts[0].hasPrefix("com.example.app belongs to another user; run this as that user"))
+        #expect(texts[1].hasPrefix("com.example.app belongs to user \(Simulation.user); run this as that user"))
+        #expect(texts.allSatisfy { $0.hasSuffix("'tandem apps assign com.example.app USER'") })
+    }
+
     @Test func `SES-32: a registration waits for what the device prepares, and is judged again after it`() throws {
         let app = try ApplicationIdentifier("com.example.app")
         device.prepares = true

@@ -4,7 +4,6 @@
 
 package import TandemBase
 package import TandemOperations
-import TandemReactor
 import TandemWire
 
 /// The registrations of one device; confined to its loop.
@@ -112,12 +111,12 @@ package final class ApplicationRegistrations {
     ) -> Refusal {
         switch name {
         case .appOwned:
-            // Only root, who can see it elsewhere too, is told which user.
-            let owner = user == 0 ? owners[app].flatMap { Linux.userName(of: $0.user) } : nil
+            // Only root, who can see it elsewhere too, is told which user. By number: looking up a name may take long.
+            let owner = user == 0 ? owners[app].map { "user \($0.user)" } : nil
             return Refusal(
                 name,
-                "\(app) belongs to another user; run this as that user\(owner.map { " (\($0))" } ?? ""), or give it to "
-                    + "another one: 'tandem apps assign \(app) USER'")
+                "\(app) belongs to \(owner ?? "another user"); run this as that user, or give it to another one: "
+                    + "'tandem apps assign \(app) USER'")
         case .appOtherSide:
             return Refusal(
                 name,
