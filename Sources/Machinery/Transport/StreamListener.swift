@@ -12,6 +12,8 @@ package final class StreamListener: ReadinessTarget {
     static var acceptsPerTurn: Int { 64 }
     /// The pause when descriptors have run out.
     static var exhaustionPause: Duration { .milliseconds(100) }
+    /// The time between two lines in the log about the same, however often it happens (LIM-54).
+    static var linePause: Duration { .seconds(60) }
     /// Connections that the kernel keeps waiting for us.
     static var backlog: Int { 512 }
 
@@ -25,9 +27,10 @@ package final class StreamListener: ReadinessTarget {
     private var registration: Registration?
     private var reserve: OwnedDescriptor?
     private var pause: TimerToken?
-    private var isRefusing = false
-    /// Whether the log says that accepting fails, and none has succeeded since.
-    private var hasReported = false
+    /// When the log last said that the budget refuses connections.
+    private var refusalLogged: MonotonicTime?
+    /// When the log last said that accepting fails.
+    private var pauseLogged: MonotonicTime?
     /// Connections closed at once because of the budget or the descriptor limit.
     package private(set) var refusedConnections: UInt64 = 0
 
@@ -68,9 +71,7 @@ package final class StreamListener: ReadinessTarget {
         while taken < Self.acceptsPerTurn, let raw = socket?.descriptor.raw {
             do throws(SystemError) {
                 switch try Linux.accept(raw) {
-                case .connection(let descriptor, let peer):
-                    hasReported = false
-                    handOn(consume descriptor, from: peer)
+                case .connection(let descriptor, let peer): handOn(consume descriptor, from: peer)
                 case .lost: break
                 case .none: return
                 }
@@ -83,7 +84,6 @@ package final class StreamListener: ReadinessTarget {
 
     private func handOn(_ descriptor: consuming OwnedDescriptor, from address: NetworkAddress) {
         guard let charge = budget.take() else { return refuse() }
-        isRefusing = false
         do throws(SystemError) {
             let peer = try PeerDescription(descriptor: descriptor.raw, address: address)
             if !address.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
@@ -95,15 +95,21 @@ package final class StreamListener: ReadinessTarget {
         }
     }
 
-    /// Told once for each time that the budget is reached.
     private func refuse() {
         refusedConnections += 1
-        guard !isRefusing else { return }
-        isRefusing = true
+        guard Self.isDue(&refusalLogged, loop.now) else { return }
         log(
             LogEvent(
                 .warning, "connections refused: too many are open", .text("address", "\(address)"),
                 .integer("limit", budget.limit)))
+    }
+
+    /// Whether the log gets another line. At a limit connections come and go: one that was taken in between ends
+    /// nothing.
+    private static func isDue(_ last: inout MonotonicTime?, _ now: MonotonicTime) -> Bool {
+        if let last, now.since(last) < linePause { return false }
+        last = now
+        return true
     }
 
     // MARK: running out of descriptors
@@ -120,10 +126,8 @@ package final class StreamListener: ReadinessTarget {
         pause = loop.schedule(after: Self.exhaustionPause) { [self] in resumeAccepting() }
     }
 
-    /// Logged once until accepting works again, and not after each pause.
     private func report(_ error: SystemError) {
-        guard !hasReported else { return }
-        hasReported = true
+        guard Self.isDue(&pauseLogged, loop.now) else { return }
         let remedy = error.name == "EMFILE" ? "; raise the limit of open files, LimitNOFILE of a service" : ""
         log(
             LogEvent(
