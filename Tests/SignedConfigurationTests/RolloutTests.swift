@@ -50,6 +50,29 @@ import Testing
         #expect(failing.desired.desired(of: failing.key).map(\.version) == [3])
     }
 
+    @Test("CTL-25, CFG-79: a rollout waits for those of the first that have not passed their trials, until it stops")
+    func awaited() throws {
+        var fleet = try Fleet(3)
+        let items = try fleet.accept(try fleet.envelope(1), first: [0, 1])
+        func awaited(_ fleet: Fleet) -> [Int] {
+            guard let desired = fleet.desired.desired(of: fleet.key).last else { return [] }
+            return fleet.members.indices.filter { index in
+                let pairing = fleet.members[index].pairing
+                return desired.awaits(pairing, fleet.desired.state(of: fleet.key, at: pairing))
+            }
+        }
+        #expect(awaited(fleet) == [0, 1])
+        #expect(try fleet.report(0, try #require(items[0]), .applied, onTrial: true) == nil)
+        #expect(awaited(fleet) == [0, 1], "on trial")
+        #expect(try fleet.report(0, try #require(items[0]), .applied, onTrial: false) == nil)
+        #expect(awaited(fleet) == [1])
+        var stopped = fleet
+        #expect(try stopped.report(1, try #require(items[1]), .rejected(.schema)) == nil)
+        #expect(awaited(stopped).isEmpty)
+        #expect(try fleet.report(1, try #require(items[1]), .applied) == nil)
+        #expect(awaited(fleet).isEmpty && fleet.desired.desired(of: fleet.key).last?.rollout == nil)
+    }
+
     @Test("CFG-79: a rollout that has stopped goes to no other one of the first, and leaves their queues")
     func stoppedRolloutLeavesTheQueues() throws {
         var fleet = try Fleet(2)

@@ -50,6 +50,13 @@ package struct DesiredConfiguration: Sendable, Equatable {
     /// Whether its rollout has come to the secondary of a pairing.
     package func isOffered(to pairing: UniqueIdentifier) -> Bool { rollout?.first.contains(pairing) ?? true }
 
+    /// Whether its rollout waits for the secondary of a pairing, whose state this is: one of the first that has not
+    /// passed its trial (CFG-79).
+    package func awaits(_ pairing: UniqueIdentifier, _ state: SecondaryState?) -> Bool {
+        guard let rollout, rollout.stopped == nil, rollout.first.contains(pairing) else { return false }
+        return state?.hasPassed(self) != true
+    }
+
     /// Whether a digest is that of an envelope around these signed bytes; false for nil.
     func isBrought(by digest: [UInt8]?) -> Bool { digest.map { $0 == self.digest || others.contains($0) } ?? false }
 
@@ -119,9 +126,6 @@ package struct ConfigurationRollout: Sendable, Equatable {
     package internal(set) var first: Set<UniqueIdentifier>
     /// The verdict of one of the first that stopped it, or `unpaired`; nil while the first are waited for.
     package internal(set) var stopped: String?
-
-    /// Whether the others get it only once the secondary of a pairing has passed its trial.
-    package func awaits(_ pairing: UniqueIdentifier) -> Bool { stopped == nil && first.contains(pairing) }
 }
 
 /// One line of the history of a desired configuration: an envelope that the operator applied.

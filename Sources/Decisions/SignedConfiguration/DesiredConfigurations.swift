@@ -275,7 +275,7 @@ package struct DesiredConfigurations: Sendable {
             if let refusal = refusals.first {
                 rollout.stopped = refusal.verdict
                 setRollout(rollout, of: desired, &transition)
-            } else if !states.isEmpty, states.allSatisfy({ $0?.hasPassed(desired) == true }) {
+            } else if !states.isEmpty, !rollout.first.contains(where: { desired.awaits($0, state(of: key, at: $0)) }) {
                 setRollout(nil, of: desired, &transition)
             }
         }

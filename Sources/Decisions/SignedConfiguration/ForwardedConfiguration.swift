@@ -255,7 +255,7 @@ package struct SecondaryState: Sendable, Equatable {
 
     /// Whether the configuration is active by the last report, and a report on a delivery of it has said that no trial
     /// of it lasts (CFG-61).
-    package func hasPassed(_ desired: DesiredConfiguration) -> Bool {
+    func hasPassed(_ desired: DesiredConfiguration) -> Bool {
         desired.isBrought(by: good?.digest) && desired.isBrought(by: passed)
     }
 

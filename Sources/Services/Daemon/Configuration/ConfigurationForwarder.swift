@@ -226,7 +226,7 @@ final class ConfigurationForwarder {
         let kept = self.state.desired(desired.digest, of: desired.key)
         if let kept, let rollout = kept.rollout {
             if !kept.isOffered(to: pairing) { result.hold = rollout.stopped == nil ? .heldBack : .stopped }
-            result.isAwaited = rollout.awaits(pairing) && state?.hasPassed(kept) != true
+            result.isAwaited = kept.awaits(pairing, state)
         }
         result.awaitsApplication = Verdict.awaitsApplication(
             hasApplication: context.hasApplication(desired.key.application, at: peer), verdict: result.verdict,
