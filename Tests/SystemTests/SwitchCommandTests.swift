@@ -73,9 +73,8 @@ import Testing
         let ending = try await devices.run("hub", "unpair", "kiosk", "--yes")
         #expect(ending.status == 0, "\(ending)")
         let text = try #require(ending.output.split(separator: "\n").last)
-        #expect(
-            text.hasPrefix("no device is active: choose ") && text.hasSuffix(" with 'tandem switch NAME'"), "\(ending)")
-        #expect(text.contains("panel") && text.contains("desk"), "\(ending)")
+        #expect(text.hasPrefix("no device is the active one") && text.hasSuffix(" the active one"), "\(ending)")
+        #expect(text.contains("'tandem switch panel'") && text.contains("'tandem switch desk'"), "\(ending)")
         #expect(try await devices.run("hub", "switch", "desk").status == 0)
         #expect(try await row(of: "desk")?.contains(" * ") == true)
         #expect(desk.isRunning)

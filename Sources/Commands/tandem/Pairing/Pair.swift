@@ -150,7 +150,7 @@ extension Subcommand {
         console.print("unpaired \(arguments.operands[0]); dropped \(dropped.joined(separator: ", "))")
         let left = answer.texts("unchosen")
         if !left.isEmpty {
-            console.print("no device is active: choose \(left.joined(separator: " or ")) with 'tandem switch NAME'")
+            console.print(ActiveDevice.advice(toChoose: left.map { (pairing: ShellWord.quoted($0), name: $0) }))
         }
     }
 
