@@ -149,9 +149,7 @@ final class HealthService {
     }
 
     private func clockText(_ record: PairingRecord?, _ name: String) -> String {
-        guard let skew = record.flatMap({ links[$0.pairing]?.clockSkew })?.saturatingMilliseconds, skew != 0 else {
-            return "the clock of \(name) differed from ours by more than five minutes"
-        }
+        let skew = record.flatMap { links[$0.pairing]?.clockSkew }?.saturatingMilliseconds ?? 0
         let span = Fact.span(milliseconds: Int64(clamping: skew.magnitude))
         return "the clock of \(name) is \(span) \(skew < 0 ? "behind" : "ahead of") ours; set the one that is wrong"
     }
@@ -174,12 +172,9 @@ final class HealthService {
 
     /// - Parameter pairing: of the secondary whose apps they are; nil for those of this device.
     private func notLoadedText(_ pairing: UniqueIdentifier?) -> String {
-        guard let pairing else {
-            let apps = Self.listed(configuration.notLoaded.map { "\($0.app) [\($0.fault)]" })
-            return "apps do not load the configuration that is applied: \(apps); 'tandem status' says why"
-        }
-        guard let (device, apps) = configuration.unloaded(at: pairing), let first = apps.first else {
-            return "apps of a secondary did not load the configuration that is applied there for a while; they do now"
+        guard let (device, apps) = pairing.flatMap({ configuration.unloaded(at: $0) }), let first = apps.first else {
+            let own = Self.listed(configuration.notLoaded.map { "\($0.app) [\($0.fault)]" })
+            return "apps do not load the configuration that is applied: \(own); 'tandem status' says why"
         }
         return "by its last report, apps of \(device) do not load the configuration that is applied there: "
             + "\(Self.listed(apps.map(\.description))); 'tandem configuration show --app \(first)' says why"
@@ -214,10 +209,11 @@ final class HealthService {
             }
             return EndedPairing.advice("\(record.pairing)", with: name, milliseconds: said.saturatingMilliseconds)
         case .address:
-            guard let record, let move = links.move(of: record.pairing), let failure = move.failure else {
-                return "\(name) was not linked at its new address for a while"
-            }
-            return MovedPrimary.advice("\(record.pairing)", with: name, at: "\(move.address)", failure: "\(failure)")
+            let move = record.flatMap { links.move(of: $0.pairing) }
+            return MovedPrimary.advice(
+                record.map { "\($0.pairing)" } ?? name, with: name,
+                at: move.map { "\($0.address)" } ?? "its new address",
+                failure: move?.failure.map { "\($0)" } ?? "unknown")
         case .sharedKey: return sharedKeyText(record, name)
         case .noneActive:
             return ActiveDevice.advice(toChoose: unchosen.map { (pairing: "\($0.pairing)", name: $0.name) })
