@@ -87,7 +87,7 @@ struct ActivationTests {
         await session.end()
     }
 
-    @Test("SES-64: an ended session has no pairing and no item, also if its daemon was away", arguments: [true, false])
+    @Test("An ended session has no pairing and no item, also if its daemon was away", arguments: [true, false])
     func endWithoutDaemon(isDaemonThere: Bool) throws {
         let fixture = try SessionFixture()
         fixture.daemon.pair()

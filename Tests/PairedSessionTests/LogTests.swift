@@ -158,7 +158,7 @@ private final class TwiceReplyingDelegate: WCSessionDelegate {
         }
     }
 
-    @Test func `SES-28: a second reply is an error in the log, and no line beside it`() throws {
+    @Test func `SES-28: a second reply is an error in the log`() throws {
         let events = Collector<LogEvent>()
         PairedLog.send(from: .error) { events.add($0) }
         defer { PairedLog.send(from: .error, to: nil) }

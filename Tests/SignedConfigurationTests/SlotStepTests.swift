@@ -17,7 +17,7 @@ import Testing
         try step(of: &slot) { $0.received(bytes, by: Fixture.delivery, in: try Fixture.context()) }
     }
 
-    @Test("CFG-32: what a newer configuration takes the place of ends as superseded, whatever comes of the newer one")
+    @Test("CFG-32: a configuration that a newer one replaces ends as superseded, also if the newer one fails")
     func superseded() throws {
         var slot = try Fixture.slot()
         let (older, newer) = (try Fixture.envelope(version: 7), try Fixture.envelope(version: 8))
@@ -26,6 +26,10 @@ import Testing
         let again = try receive(newer, in: &slot)
         #expect(first.ended?.digest == nil && again.ended?.digest == nil, "the same bytes still wait")
         #expect(second.ended?.digest == SHA256.digest(older) && second.ended?.verdict == .superseded)
+        _ = step(of: &slot) { $0.applicationConnected() }
+        let reply = try Fixture.reply("failed", to: slot)
+        let failed = step(of: &slot) { $0.answered(reply, now: Fixture.now) }
+        #expect(failed.ended?.digest == SHA256.digest(newer) && failed.transition.verdict == .failed)
     }
 
     @Test("CFG-43: what waited for its app ends with the app's verdict, and without one as superseded")

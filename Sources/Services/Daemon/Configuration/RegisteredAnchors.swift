@@ -30,7 +30,8 @@ struct RegisteredAnchors {
         entries[key]?.isUnlearned = false
     }
 
-    /// Trust in an anchor could not be stored; one that the app has not registered with last does not count.
+    /// The disk had no room for the trust in an anchor, which is to be tried again. Nothing if the app has registered
+    /// with another anchor since.
     mutating func notStored(_ pem: String, of key: KeySubject) {
         if entries[key]?.pem == pem { entries[key]?.isUnlearned = true }
     }
