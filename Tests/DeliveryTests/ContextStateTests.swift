@@ -164,6 +164,35 @@ import Testing
         #expect(restored.retryDeadLetter(letter.ordinal, at: reading(0)).dropsOutdated)
     }
 
+    @Test(
+        "DEL-24: a dead letter of an earlier version, which has no epoch, is compared by its revision alone",
+        arguments: [5, 6] as [UInt64], [2, 3] as [UInt64])
+    func deadLetterWithoutEpoch(latest: UInt64, epoch: UInt64) throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var former = try inbound(limits, channel: .context)
+        _ = former.consumerArrived(at: reading(0))
+        _ = former.arrived(arrived(1, revision: 5), at: reading(0))
+        _ = former.failed(1, at: reading(0))
+        _ = former.outcomeAcknowledged(1, at: reading(0))
+        let letter = try #require(former.deadLetters.first)
+        let key = DeliveryRowKey(.inboundRecord, try queueKey(.context), letter.ordinal)
+        guard case .inboundRecord(let stored) = try DeliveryValue(key, bytes: DeliveryValue.inboundRecord(letter).bytes)
+        else { throw Unexpected("another record") }
+        // The second epoch began in the earlier version.
+        var ledger = InboundLedger(
+            key.queue, header: InboundHeader(epoch: 2, at: reading(0)), records: [stored],
+            context: ContextVersion(epoch: 1, revision: latest), at: reading(0), limits: limits)
+        _ = ledger.consumerArrived(at: reading(0))
+        _ = ledger.startEpoch(epoch, at: reading(0))
+        let tried = ledger.retryDeadLetter(letter.ordinal, at: reading(0))
+        let handed = tried.handed.compactMap(\.revision)
+        let expected: [UInt64] = latest == 5 ? [5] : []
+        #expect(tried.dropsOutdated == (latest != 5))
+        #expect(handed == expected)
+        #expect(ledger.deadLetters.isEmpty)
+    }
+
     @Test("DEL-20: a newer context does not wait for the pause of the one that failed; without one it comes again")
     func pauseOfTheFailed() throws {
         var ledger = try inbound(channel: .context)

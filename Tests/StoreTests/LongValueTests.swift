@@ -99,7 +99,7 @@ import Testing
         try await store.commitAndWait([.delete(space, key: [9]), .put(space, key: [10], value: [1])])
         #expect(try store.read(RowRange(space: space)).map(\.value.count) == [900, 900, 900, 900, 900, 1])
         store.close()
-        #expect(contents(of: path)[63] == 5)
+        #expect(contents(of: path)[63] == 6)
         #expect(try longValues == 0)
     }
 
@@ -157,7 +157,7 @@ import Testing
             #expect(contents(of: killed)[63] == 3)
         }
         try await Store.commit([.delete(space, key: [9])], at: killed)
-        #expect(contents(of: killed)[63] == 5)
+        #expect(contents(of: killed)[63] == 6)
         #expect(try Store(path: killed).read(RowRange(space: space)).count == 4)
     }
 

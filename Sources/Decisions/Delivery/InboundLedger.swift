@@ -204,12 +204,12 @@ package struct InboundLedger: ~Copyable, Sendable {
         return transition(at: reading) { ledger, transition in
             for sequence in ledger.records.sequences {
                 guard var record = ledger.records.record(sequence: sequence) else { continue }
-                record.leave(ledger.epoch)
+                record.leave(ledger.contextEpoch)
                 ledger.dropSequence(of: record, &transition)
             }
             for record in ledger.records.deadLetters + ledger.records.unfinished() {
                 var former = record
-                if former.leave(ledger.epoch) { ledger.put(former, &transition) }
+                if former.leave(ledger.contextEpoch) { ledger.put(former, &transition) }
             }
             ledger.journal.startEpoch(epoch)
         }
@@ -460,7 +460,7 @@ package struct InboundLedger: ~Copyable, Sendable {
     package mutating func retryDeadLetter(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard var record = records.deadLetter(ordinal), record.sequence == nil else { return InboundTransition() }
         return transition(at: reading) { ledger, transition in
-            if let context = record.context(in: ledger.epoch), ledger.isOutdated(context) {
+            if let context = record.context(in: ledger.contextEpoch), ledger.isOutdated(context) {
                 transition.effects.append(.staleContext(revision: context.revision))
                 transition.dropsOutdated = true
                 return ledger.drop(record, &transition)
@@ -472,6 +472,10 @@ package struct InboundLedger: ~Copyable, Sendable {
             ledger.deliverNext(at: reading, &transition)
         }
     }
+
+    /// The epoch of a context whose record has none. One that came in the present epoch applied then, so the latest is
+    /// of that epoch, too. A record of an earlier version may be of an epoch before.
+    private var contextEpoch: UInt64 { latest.last?.epoch ?? epoch }
 
     /// Whether another context applies by now. After a restored sender it may have the same or a lower revision.
     private func isOutdated(_ context: ContextVersion) -> Bool {

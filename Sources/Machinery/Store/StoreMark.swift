@@ -20,7 +20,8 @@ struct StoreMark: Equatable {
     /// - 3: a row may have several items (Decisions/0040).
     /// - 4: long values are in a separate table (Decisions/0041).
     /// - 5: the record of a file's item has the size of the file.
-    static let newestVersion = 5
+    /// - 6: the record of a context has the epoch in which it came, once that is over.
+    static let newestVersion = 6
     /// A store from this version on has the tables of long values.
     static let firstWithLongValues = 4
     private static let turns = 1 << 22
