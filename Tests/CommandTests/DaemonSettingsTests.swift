@@ -145,7 +145,7 @@ import Testing
                 == ["given-twice: local_group: 'localGroup' is the same option; remove one of them"])
     }
 
-    @Test func `CTL-52: a file with a mistake ends with 2, and one that is not read with 1`() throws {
+    @Test func `CTL-52: a file that a person has to mend ends with 2, and one that may be there later with 1`() throws {
         func code(_ path: String) throws -> Int32? {
             let line = try arguments("--config", path)
             let error = #expect(throws: OptionMistakes.self) { try DaemonSettings(line, Environment([:])) }
@@ -153,10 +153,14 @@ import Testing
         }
         #expect(try code(try file(["log": "loud"])) == 2)
         #expect(try code(directory.path + "/none") == 1)
-        #expect(try code(directory.path) == 1)
-        #expect(try code(try file(Array("<plist><dict>".utf8))) == 1, "half-written")
-        #expect(try code(try file([UInt8]())) == 1, "about to be written")
-        #expect(try code(try file(Array("<plist><dict/></plist>".utf8), mode: 0o666)) == 1)
+        #expect(try code(directory.path + "/none/none") == 1)
+        #expect(try code(directory.path) == 2, "no regular file")
+        #expect(try code(try file(Array("<plist><dict>".utf8))) == 2, "no property list")
+        #expect(try code(try file([UInt8]())) == 2)
+        #expect(try code(try file(Array("<plist><dict/></plist>".utf8), mode: 0o666)) == 2)
+        let link = directory.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: try file(["log": "info"]))
+        #expect(try code(link) == 2)
     }
 
     @Test func `CTL-52 LIM-106: bounds are judged in every source`() throws {

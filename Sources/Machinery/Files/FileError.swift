@@ -32,6 +32,17 @@ package enum FileError: Error, Sendable, Equatable {
     case full(path: String)
     case system(path: String, SystemError)
 
+    /// Whether it may pass by itself: the file may be there a moment later, or the system may give it then. Everything
+    /// else is as somebody has made it.
+    package var mayPass: Bool {
+        switch self {
+        case .missing, .inUse, .changedMeanwhile, .full, .system: true
+        case .symbolicLink, .notADirectory, .notARegularFile, .sizeUnknown, .otherOwner, .writableByOthers,
+            .loosePermissions, .looseDirectory, .tooLarge, .unsafeName, .nulInPath:
+            false
+        }
+    }
+
     /// The value; nil if a file or directory on the way to it is missing.
     package static func unlessMissing<Value>(
         _ value: @autoclosure () throws(FileError) -> Value?

@@ -34,6 +34,8 @@ struct OptionMistake: Sendable, Equatable {
     /// Stable, for programs.
     let name: String
     let text: String
+    /// Whether a later start may find it gone, although nobody has corrected anything.
+    var mayPass = false
 
     /// The name where the source has not been read: there is no mistake of an option in it.
     static let unreadable = "unreadable"
@@ -53,12 +55,13 @@ struct OptionMistakes: Error, Equatable {
     let list: [OptionMistake]
 
     /// A wrong file has a line for each mistake; with wrong options or variables the call itself is wrong. A file that
-    /// was not read may be there, or be whole, a moment later: a supervisor starts the daemon again (CTL-52).
+    /// is not there, or that the system does not give, may be read a moment later: a supervisor starts the daemon again
+    /// (CTL-52).
     var failure: CommandFailure {
         let lines = list.map(\.line)
         guard case .file = source else { return .usage(lines.joined(separator: "; ")) }
-        let isRead = !list.contains { $0.name == OptionMistake.unreadable }
-        return isRead ? .misconfigured(lines) : .refused(lines.joined(separator: "; "))
+        let mayPass = list.contains { $0.mayPass }
+        return mayPass ? .refused(lines.joined(separator: "; ")) : .misconfigured(lines)
     }
 }
 
@@ -192,10 +195,11 @@ struct DaemonSettings: Sendable {
         } catch let mistakes as OptionMistakes {
             throw mistakes
         } catch {
-            let text = error is FileError ? "\(error)" : "\(path): \(error)"
-            throw OptionMistakes(
-                source: source,
-                list: [OptionMistake(source: source, key: "", name: OptionMistake.unreadable, text: text)])
+            let fault = error as? FileError
+            let mistake = OptionMistake(
+                source: source, key: "", name: OptionMistake.unreadable,
+                text: fault.map { "\($0)" } ?? "\(path): \(error)", mayPass: fault?.mayPass ?? false)
+            throw OptionMistakes(source: source, list: [mistake])
         }
     }
 
