@@ -128,6 +128,25 @@ import Testing
         #expect(device.delivery.submissions.outstanding(in: key).map(\.revision) == [1])
     }
 
+    @Test("DEL-32: a damaged context is logged again once the app has set another one, whose row is damaged, too")
+    func damagedAnew() throws {
+        let key = sentContext()
+        device.store.damage(DeliveryTable.sentContext.space)
+        device.delivery.setPairing(key.pairing, epoch: 2)
+        device.simulation.scheduler.advance(by: .seconds(60))
+        #expect(unreadable.count == 1)
+        device.delivery.linkOpened(key.pairing, received: [])
+        device.delivery.submissions.submit(OutboundItem(id: .random(), payload: [2]), to: key) { _ in }
+        device.run()
+        let stored = Envelope(.stored, app: key.app, pairing: key.pairing, channel: key.channel, sequence: 1)
+        #expect(device.delivery.receive(stored))
+        device.simulation.scheduler.advance(by: .seconds(1))
+        #expect(unreadable.count == 1)
+        device.delivery.setPairing(key.pairing, epoch: 3)
+        device.simulation.scheduler.advance(by: .seconds(60))
+        #expect(unreadable.count == 2)
+    }
+
     @Test("DEL-32: an item whose body is damaged is not sent, and becomes a dead letter")
     func damagedBody() throws {
         let app = try device.simulation.app(.primary, receives: false)

@@ -31,6 +31,8 @@ package final class Arrivals {
     private var full: Set<QueueKey> = []
     /// Contexts that came and were not newer than the one before (DEL-20).
     private let staleContexts: Counter
+    /// The row of a received context is written anew.
+    var whenContextArrives: (QueueKey) -> Void = { _ in }
 
     init(in environment: DeliveryEnvironment, counters: Counters) {
         self.environment = environment
@@ -207,6 +209,7 @@ package final class Arrivals {
         case .deadLetter(let id): environment.log(.deadLetter(id, in: key, .inbound, nil))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
         case .contextReceived(let revision, let body):
+            whenContextArrives(key)
             guard key.isContext else { break }
             environment.report(.contextChanged(LatestContext(key, .received, revision, body)))
         case .staleContext(let revision):

@@ -15,7 +15,7 @@ package final class ContextDelivery {
     private let environment: DeliveryEnvironment
     /// The queues whose contexts wait for the disk: for room on it, or until it can be read.
     private var lost: Set<QueueKey> = []
-    /// The rows that did not read at the last time, each with one line in the log until it reads.
+    /// The rows that did not read at the last time, each with one line in the log until it reads or is written anew.
     private var unreadable: Set<DeliveryRowKey> = []
     private let retry: StoreRetry
 
@@ -25,6 +25,9 @@ package final class ContextDelivery {
         self.environment = environment
         retry = StoreRetry(on: environment.scheduler)
         queues.whenContextIsLost = { [weak self] in self?.setAgain($0) }
+        arrivals.whenContextArrives = { [weak self] key in
+            _ = self?.unreadable.remove(DeliveryRowKey(.receivedContext, key))
+        }
     }
 
     /// Sets the context of an application: it supersedes the one before. `completion` is called once, when it is
@@ -38,12 +41,13 @@ package final class ContextDelivery {
                 let (update, transition) = try queue.setContext(item, digest: digest, at: reading, unless: full)
                 return ((update, transition.isDuplicate), transition)
             },
-            then: { [environment] result in
+            then: { [weak self, environment] result in
                 completion(
                     result.map { update, isDuplicate in
                         switch update {
                         case .unchanged(let revision): return SubmitReceipt(.unchanged, revision: revision)
                         case .set(let revision):
+                            _ = self?.unreadable.remove(DeliveryRowKey(.sentContext, key))
                             // A repeated submission may be of an older context than the one that is set.
                             if !isDuplicate, key.isContext {
                                 environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
@@ -52,6 +56,16 @@ package final class ContextDelivery {
                         }
                     })
             })
+    }
+
+    func removePairing(_ pairing: UniqueIdentifier) { forget { $0.pairing == pairing } }
+
+    /// The application is removed, and its contexts with it.
+    func clear(_ app: ApplicationIdentifier) { forget { $0.app == app } }
+
+    private func forget(where isGone: (QueueKey) -> Bool) {
+        lost = lost.filter { !isGone($0) }
+        unreadable = unreadable.filter { !isGone($0.queue) }
     }
 
     /// Submits the last context to its queue again: the peer may have lost it with its epoch. Not while the disk is

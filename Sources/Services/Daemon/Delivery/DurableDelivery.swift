@@ -89,6 +89,7 @@ package final class DurableDelivery {
         environment.removePairing(pairing)
         outbound.table.removePairing(pairing)
         arrivals.removePairing(pairing)
+        contexts.removePairing(pairing)
         environment.budgets.remove(pairing)
         files?.removePairing(pairing, apps: apps)
     }
@@ -141,6 +142,7 @@ package final class DurableDelivery {
     ) async -> Bool {
         let reading = environment.reading
         files?.clear(app)
+        contexts.clear(app)
         // Unsafe, because a scheduler that stops drops the commits, and with them this.
         return await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
             // One is open until all events are with their queues.
