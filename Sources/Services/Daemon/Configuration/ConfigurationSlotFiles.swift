@@ -121,7 +121,7 @@ final class ConfigurationSlotFiles {
                     try make((file, content), directory, owner)
                     others.append(file.rawValue)
                 }
-                if hasFailed, others.isEmpty { try directory.checkWritable(Self.attributes(owner)) }
+                if hasFailed, hasChain, others.isEmpty { try directory.checkWritable(Self.attributes(owner)) }
             }
             if hasChain { differing[subject] = nil }
         } catch {
