@@ -172,9 +172,13 @@ final class HealthService {
 
     /// - Parameter pairing: of the secondary whose apps they are; nil for those of this device.
     private func notLoadedText(_ pairing: UniqueIdentifier?) -> String {
-        guard let (device, apps) = pairing.flatMap({ configuration.unloaded(at: $0) }), let first = apps.first else {
+        guard let pairing else {
             let own = Self.listed(configuration.notLoaded.map { "\($0.app) [\($0.fault)]" })
             return "apps do not load the configuration that is applied: \(own); 'tandem status' says why"
+        }
+        guard let (device, apps) = configuration.unloaded(at: pairing), let first = apps.first else {
+            let name = pairings[pairing]?.name ?? "a device"
+            return "by its last report, apps of \(name) do not load the configuration that is applied there"
         }
         return "by its last report, apps of \(device) do not load the configuration that is applied there: "
             + "\(Self.listed(apps.map(\.description))); 'tandem configuration show --app \(first)' says why"
@@ -195,6 +199,9 @@ final class HealthService {
         }
     }
 
+    /// The text of a problem that counts. Only `unlinked` and `store` outlast their cause (CTL-12), and have a text for
+    /// that; of every other problem the fact that it names has just been observed. The words for a missing fact are
+    /// those that the types ask for.
     private func text(of problem: HealthProblem) -> String {
         let record = problem.pairing.flatMap { pairings[$0] }
         let name = record?.name ?? "a device"
