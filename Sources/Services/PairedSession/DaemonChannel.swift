@@ -32,9 +32,9 @@ final class DaemonChannel {
         case broken(WireError)
     }
 
-    /// Answers, verdicts, chunks and questions do not wait in the queue here, because the daemon may stop reading for a
-    /// while (LIM-17, LIM-62). A peer that asks too fast must not fill the app's memory with their answers: beyond the
-    /// quota the connection ends and is dialled again (LIM-6).
+    /// Answers, verdicts, chunks and questions go past `queue`, to the channel's own: while the daemon does not read
+    /// (LIM-17, LIM-62) they wait there. A peer that asks too fast must not fill the app's memory with their answers:
+    /// beyond the quota the connection ends and is dialled again (LIM-6).
     private static let options = FrameChannelOptions(queueQuota: Limits.queuedBytesForDaemon)
 
     private let dialer: any Dialer
