@@ -64,7 +64,7 @@ package final class Stage {
     private var rawApps: [RawApp] = []
     private let length: RunLength
     /// The longest wait in real time.
-    private let patience: Duration
+    let patience: Duration
     /// Until then a correct daemon, or an app's library, may wait before it dials again.
     private var endOfPause = MonotonicTime(nanoseconds: 0)
 
@@ -121,7 +121,7 @@ package final class Stage {
         throw Violation((["in time: \(text())"] + ends).joined(separator: "; "))
     }
 
-    /// The same for a condition that asks a daemon: it is asked a few times a second.
+    /// The same for a condition that asks a daemon: it is asked every 50 ms.
     func poll(_ text: @autoclosure () -> String, pauses: Duration = .zero, until condition: () throws -> Bool) throws {
         var next = world.now
         try wait(text(), pauses: pauses) {

@@ -53,6 +53,9 @@ final class ConfiguredApp {
     private func answer(_ frame: Envelope) throws -> Envelope? {
         let body = try frame.dictionaryBody()
         guard let envelope = body["tandem.configuration"]?.dataValue else {
+            let reload: PropertyListDictionary = ["tandem.reload": true]
+            try demand(body == reload, "CFG-42: a reload and nothing else: \(body)")
+            try demand(frame.pairing == .zero && frame.wantsReply, "CFG-42: a reload asks, through no pairing")
             reloads += 1
             return try Self.reply(to: frame, ["tandem.verdict": "applied"])
         }

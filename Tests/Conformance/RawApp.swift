@@ -28,8 +28,10 @@ final class RawApp {
 
     var isClosed: Bool { frames.end != nil }
 
-    /// The end of the connection, for the report of a violation; nil while it is open, and if the case has closed it.
+    /// The end of the connection, or the fault of a frame, for the report of a violation; nil while it is open, and if
+    /// the case has closed it.
     var end: String? {
+        if let fault = frames.fault { return "\(place)'s connection has had a fault: \(fault)" }
         guard let reason = frames.end, reason != .closedHere else { return nil }
         let refusal = frames.all.last { $0.kind == .refusal }.map { ", refused as '\($0.name ?? "")'" }
         return "\(place)'s connection has ended: \(reason)\(refusal ?? "")"

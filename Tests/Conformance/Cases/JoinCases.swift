@@ -107,16 +107,6 @@ enum JoinCases {
 }
 
 extension Stage {
-    /// A fresh join link of the primary.
-    /// - Parameter seconds: its life; nil: the usual one.
-    fileprivate func joinLink(seconds: Int64? = nil) throws -> String {
-        var body: PropertyListDictionary = [:]
-        body["seconds"] = seconds.map { .integer($0) }
-        let made = try answer(to: .pair, body, at: .primary)
-        guard let link = made["link"]?.stringValue else { throw Violation("a join link") }
-        return link
-    }
-
     /// The secondary joins by the link, and keeps its pairing.
     fileprivate func join(_ number: Int, by link: String) throws {
         let joined = try answer(to: .join, ["link": .string(link)], at: .secondary(number))

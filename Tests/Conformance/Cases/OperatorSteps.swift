@@ -11,7 +11,7 @@ extension Stage {
     /// The result of a control request, made on a connection of its own (CTL-1).
     func result(of command: ControlName, _ body: PropertyListDictionary = [:], at place: Place) throws -> Envelope {
         let console = try greeted(at: place)
-        // A case may ask often, and a daemon has a bound on connections (LIM-3).
+        // A case may ask often, and a daemon has a bound on connections (LIM-5).
         defer { console.close() }
         try console.send(Envelope(.control, id: .random(), command: command.rawValue).with(body: body))
         try wait("\(place)'s daemon answers '\(command.rawValue)'") { try !console.received(.result).isEmpty }
@@ -26,6 +26,16 @@ extension Stage {
         let result = try self.result(of: command, body, at: place)
         try demand(result.code == 0, "'\(command.rawValue)' succeeds: \(result.fault)")
         return try result.dictionaryBody()
+    }
+
+    /// A fresh join link of the primary.
+    /// - Parameter seconds: its life; nil: the usual one.
+    func joinLink(seconds: Int64? = nil) throws -> String {
+        var body: PropertyListDictionary = [:]
+        body["seconds"] = seconds.map { .integer($0) }
+        let made = try answer(to: .pair, body, at: .primary)
+        guard let link = made["link"]?.stringValue else { throw Violation("a join link") }
+        return link
     }
 }
 
