@@ -1,6 +1,7 @@
 // Steps of cases about signed configuration: what operators sign and apply, apps that take it, and what the daemons say
 // of it afterwards.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
@@ -11,16 +12,14 @@ extension Stage {
     // MARK: apps
 
     /// A registered app with an anchor.
-    /// - Parameters:
-    ///   - anchor: nil for none.
-    ///   - rule: its answers to offers; nil: it applies each.
+    /// - Parameter rule: its answers to offers; nil: it applies each.
     func configuredApp(
-        at place: Place = .secondary(0), named name: String = Stage.appName, anchor: String? = Signer.trusted.anchor,
+        at place: Place = .secondary(0), named name: String = Stage.appName, anchor: String = Signer.trusted.anchor,
         answering rule: ((ConfigurationOffer) -> ConfiguredApp.Answer)? = nil
     ) throws -> ConfiguredApp {
-        var facts: PropertyListDictionary = [:]
-        facts["anchor"] = anchor.map { .data(Array($0.utf8)) }
-        for _ in 0..<100 {
+        let facts: PropertyListDictionary = ["anchor": .data(Array(anchor.utf8))]
+        var found: ConfiguredApp?
+        try poll("\(place)'s app is registered once the connection before has ended") {
             let connection = try rawApp(at: place)
             let app = ConfiguredApp(connection, named: name)
             if let rule { app.rule = rule }
@@ -29,16 +28,23 @@ extension Stage {
             try wait("\(place)'s app is registered") {
                 try connection.isClosed || !connection.received(.registered).isEmpty
             }
-            guard connection.isClosed else { return app }
             // The daemon may not know yet of the end of the connection before (SES-6).
-            try expectRefusal("already-receiving", of: connection)
-            pass(.milliseconds(50))
+            if connection.isClosed { try expectRefusal("already-receiving", of: connection) } else { found = app }
+            return found != nil
         }
-        throw Violation("\(place)'s app is registered once the connection before has ended")
+        guard let registered = found else { throw Violation("\(place)'s app is registered") }
+        return registered
     }
 
     /// The app ends in order, and with that the trial of what it has applied (CFG-61).
     func end(_ app: ConfiguredApp) throws { try app.connection.leave() }
+
+    /// The secondary's daemon notices that its app has ended: from then on a configuration waits for the next one.
+    func expectDeparture() throws {
+        try poll("the secondary's daemon notices the end of its app") {
+            try rows("applications", at: .secondary(0)) { $0["connected"] == true }.isEmpty
+        }
+    }
 
     /// A pairing takes no configuration before its first link (PAR-10).
     func expectLinks() throws {
@@ -95,8 +101,10 @@ extension Stage {
     }
 
     /// The verdict on a configuration that is given to the secondary's own daemon (CTL-5), the app's included.
-    func verdict(on envelope: [UInt8]) throws -> String {
-        let result = try self.result(ofApplying: envelope, at: .secondary(0), ["wait": 20_000])
+    private func verdict(on envelope: [UInt8], _ more: PropertyListDictionary) throws -> String {
+        // Less than the wait for the answer itself, so that one without a verdict is seen.
+        let time = PropertyListValue.integer(min(patience / 2, Limits.controlWait).components.seconds * 1000)
+        let result = try self.result(ofApplying: envelope, at: .secondary(0), more.with("wait", time))
         guard result.code == 0 else { return result.name ?? "" }
         let body = try result.dictionaryBody()
         let row = body["results"]?.arrayValue?.first?.dictionaryValue ?? [:]
@@ -117,17 +125,19 @@ extension Stage {
     }
 
     /// The secondary's own daemon is given a configuration, and this is its verdict.
-    func expectVerdict(_ verdict: String, on envelope: [UInt8], _ text: String) throws {
-        let given = try self.verdict(on: envelope)
+    func expectVerdict(
+        _ verdict: String, on envelope: [UInt8], _ text: String, _ more: PropertyListDictionary = [:]
+    ) throws {
+        let given = try self.verdict(on: envelope, more)
         try demand(given == verdict, "\(text): '\(verdict)', not '\(given)'")
     }
 
-    /// The operator applies it, and the daemon refuses it by this name.
+    /// The primary's operator applies it, and the daemon refuses it by this name.
     func expectRefused(
-        _ name: String, _ envelope: [UInt8], _ text: String, at place: Place = .primary
+        _ name: String, _ envelope: [UInt8], _ text: String, _ more: PropertyListDictionary = [:]
     ) throws {
-        let result = try self.result(ofApplying: envelope, at: place)
-        try demand(result.code != 0 && result.name == name, "\(text) at the \(place): '\(name)', not \(result.fault)")
+        let result = try self.result(ofApplying: envelope, at: .primary, more)
+        try demand(result.code != 0 && result.name == name, "\(text): '\(name)', not \(result.fault)")
     }
 
     /// The results of a configuration at all secondaries, by their pairings (CTL-25).
@@ -163,8 +173,8 @@ extension Stage {
     }
 
     /// The secondary's row about its own app's configuration (CTL-27); empty if there is none.
-    func configuration(at number: Int = 0) throws -> PropertyListDictionary {
-        try rows("configurations", at: .secondary(number)) { $0["pairing"] == nil }.first ?? [:]
+    func configuration() throws -> PropertyListDictionary {
+        try rows("configurations", at: .secondary(0)) { $0["pairing"] == nil }.first ?? [:]
     }
 
     /// The rows of an array of `status` about the app.
@@ -185,13 +195,15 @@ extension Stage {
     }
 
     /// The secondary's word about its app's configuration becomes as expected, with no trial.
-    /// - Parameter state: as in CTL-27; `none` also without a row.
-    func expectConfiguration(_ state: String, version: Int64? = nil) throws {
+    /// - Parameters:
+    ///   - state: as in CTL-27; `none` also without a row.
+    ///   - pauses: as in ``wait(_:within:pauses:until:)``.
+    func expectConfiguration(_ state: String, version: Int64? = nil, pauses: Duration = .zero) throws {
         var last: PropertyListDictionary = [:]
-        try poll("'\(state)', version \(version ?? 0), and no trial, not \(last)") {
+        try poll("'\(state)', version \(version ?? 0), and no trial, not \(last)", pauses: pauses) {
             last = try configuration()
             let isMeant = version.map { last["version"] == .integer($0) } ?? true
-            return (last["state"]?.stringValue ?? "none") == state && isMeant && last["trial"] == nil
+            return (last["state"]?.stringValue ?? "none") == state && isMeant && last["trial"] != true
         }
     }
 
@@ -202,14 +214,15 @@ extension Stage {
         try expectConfiguration("applied", version: version)
     }
 
-    /// An app of the secondary that has applied a version, lived with it and ended.
+    /// An app of the secondary that has applied a version, lived with it and ended, which its daemon has noticed.
     /// - Returns: the envelope.
     @discardableResult
-    func applied(_ version: Int64, anchor: String? = Signer.trusted.anchor) throws -> [UInt8] {
+    func applied(_ version: Int64, anchor: String = Signer.trusted.anchor) throws -> [UInt8] {
         let app = try configuredApp(anchor: anchor)
         let envelope = try signed(version)
         try apply(envelope)
         try live(app, with: envelope, version: version)
+        try expectDeparture()
         try expectDesired(["version": .integer(version), "verdict": "applied", "reported": .integer(version)])
         return envelope
     }
@@ -232,10 +245,16 @@ struct ApplicationDirectory {
         try bytes(of: name).map { try PropertyListReader.readDictionary($0) }
     }
 
-    /// Changes a byte of a file; false if there is none.
-    func spoil(_ name: String) -> Bool {
-        guard let bytes = bytes(of: name) else { return false }
-        return StateDirectory.spoil(bytes, in: path)
+    /// Replaces a file by one with another first byte. The app's user may do that in its own directory, and need not be
+    /// allowed to write to the daemon's file.
+    func spoil(_ name: String) throws {
+        guard var changed = bytes(of: name), !changed.isEmpty else { throw Violation("CFG-36: no \(name)") }
+        changed[0] ^= 1
+        let copy = "\(path)/changed"
+        guard let file = fopen(copy, "w") else { throw Violation("could not change \(path)/\(name)") }
+        let isWritten = fwrite(changed, 1, changed.count, file) == changed.count
+        let isClosed = fclose(file) == 0
+        try demand(isWritten && isClosed && rename(copy, "\(path)/\(name)") == 0, "could not change \(path)/\(name)")
     }
 }
 
