@@ -30,6 +30,7 @@ package enum ConsoleFiles {
         .row > input:has(+ .zone), .row > input:has(+ .bounds) { grid-column: 1; }
         :is(input, textarea)[readonly], button[aria-disabled] { background: var(--soft); }
         .row > input[type=checkbox] { justify-self: start; inline-size: 1.5rem; block-size: 1.5rem; }
+        .row > input[id$="-number"] { justify-self: start; inline-size: 8rem; }
         .title { font-weight: 600; }
         img { max-inline-size: 2rem; max-block-size: 2rem; vertical-align: middle; margin-inline-end: .5rem; }
         .row > .range { grid-column: 1 / -1; display: flex; gap: .5rem; align-items: center; }
