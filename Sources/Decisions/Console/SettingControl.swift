@@ -135,8 +135,8 @@ struct SettingControl {
         .tag("span", .init("class", "bounds"), text: " (\(slider.range))")
     }
 
-    /// A browser's range keeps numbers within its bounds alone, and always has one. A typed text stands in one field
-    /// alone, so that nobody has to know which one counts.
+    /// A browser's range input always has a number, and only one within its bounds. A typed text gets one text field
+    /// and no slider, so that it is clear which field counts (CON-24).
     private func range(_ slider: PageView.Slider) -> Markup {
         let bounds = bounds(of: slider)
         guard text == row.input, let number = Double(text), text.utf8.allSatisfy("-.0123456789e".utf8.contains),

@@ -67,9 +67,9 @@ package struct InboundRecord: Sendable, Equatable {
     package let topic: String?
     /// The revision of a context.
     package let revision: UInt64?
-    /// The epoch in which a context came, once another one has begun; nil in the present one. Nil also for one of an
-    /// earlier epoch that a store before version 6 had: it passes for one of the epoch of the latest context, so that
-    /// a dead letter with that one's revision is taken for it, although it may be an older one.
+    /// The epoch in which a context came, once another epoch has begun; nil in the present epoch. Also nil for one of
+    /// an earlier epoch from a store before version 6, which counts as one of the latest context's epoch. So a dead
+    /// letter with the revision of the latest context is taken for that context, although it may be an older one.
     private var pastEpoch: UInt64?
     /// When its sender accepted it, in the ledger's time, which may be before the ledger began; nil if it named no age.
     package let acceptedAt: Int64?

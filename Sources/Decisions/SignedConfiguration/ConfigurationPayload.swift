@@ -62,7 +62,7 @@ package struct ConfigurationPayload: Sendable, Equatable {
         lifetime.map { UInt64(max(0, used)) / 1000 >= $0 } ?? false
     }
 
-    /// No clock is right that is below this (CFG-33): the issue, but not later than the configuration was applied.
+    /// The clock floor (CFG-33): a clock below it is wrong. The time of issue, or the time of application if earlier.
     package func clockFloor(applied: WallTime) -> WallTime { min(WallTime(seconds: issued), applied) }
 }
 

@@ -221,9 +221,9 @@ package struct FarSecondaries: Sendable {
         setGone(nil, claim.facts.pairing, through: claim.path, &transition)
     }
 
-    /// Chooses for pairings for which no claim counts now: another carrier has perhaps named them all the time, and was
-    /// passed over for the one whose claim counted. That carrier does not state them again while its
-    /// statement stays the same.
+    /// Chooses again for pairings for which no claim counts any longer. Another carrier may have stated them all along
+    /// and been passed over for the carrier whose claim counted. It does not state them again while its statement stays
+    /// the same.
     /// - Parameter freed: those that were stated, with the last claim, and so with the device and key that count; nil
     ///   for all.
     private mutating func chooseAgain(for freed: [UniqueIdentifier: FarSecondary]?, _ transition: inout FarTransition) {

@@ -80,7 +80,7 @@ extension FileError: CustomStringConvertible {
         }
     }
 
-    /// The text where the daemon has chosen the path: to name another one is no way out.
+    /// The text for a path that the daemon has chosen. It does not advise naming another path: the operator cannot.
     package var textOfFixedPath: String {
         switch self {
         case .symbolicLink(let path): "\(path) is a symbolic link; remove it"

@@ -104,8 +104,8 @@ package final class StreamListener: ReadinessTarget {
                 .integer("limit", budget.limit)))
     }
 
-    /// Whether the log gets another line. At a limit connections come and go: one that was taken in between ends
-    /// nothing.
+    /// Whether another line may be logged. At a limit connections come and go, so an accepted connection in between
+    /// does not end the pause.
     private static func isDue(_ last: inout MonotonicTime?, _ now: MonotonicTime) -> Bool {
         if let last, now.since(last) < linePause { return false }
         last = now

@@ -54,9 +54,9 @@ struct OptionMistakes: Error, Equatable {
     let source: OptionSource
     let list: [OptionMistake]
 
-    /// A wrong file has a line for each mistake; with wrong options or variables the call itself is wrong. A file that
-    /// is not there, or that the system does not give, may be read a moment later: a supervisor starts the daemon again
-    /// (CTL-52).
+    /// Mistakes in the file are one line each; mistakes in options or variables make the call itself wrong. A file that
+    /// is missing, or that a system error keeps from being read, may be readable a moment later: its exit code lets a
+    /// supervisor start the daemon again (CTL-52).
     var failure: CommandFailure {
         let lines = list.map(\.line)
         guard case .file = source else { return .usage(lines.joined(separator: "; ")) }

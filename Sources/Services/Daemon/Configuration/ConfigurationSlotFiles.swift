@@ -21,7 +21,7 @@ final class ConfigurationSlotFiles {
     private struct Difference {
         /// Why a file could not be written or removed the last time; nil if no write has failed.
         var failure: FileError?
-        /// The errors that the log has. Each is logged once until the files are as they should be: the attempts go on.
+        /// The errors already logged. The attempts go on, so each is logged once until the problem ends (CTL-76).
         var logged: Set<String> = []
     }
 
@@ -239,8 +239,8 @@ final class ConfigurationSlotFiles {
 
     /// Writes the chain of key sets that the library follows from its own anchor (CFG-93), or removes it if there is
     /// none; the files of the other side's app are not here. Returns whether it is as the state says.
-    /// - Parameter always: also over the same bytes: the app's user may not be able to read a file that the daemon can
-    ///   read. No second time over a file that has not changed since: it is as good as a new one would be.
+    /// - Parameter always: writes over the same bytes, too, because the app's user may not be able to read a file that
+    ///   the daemon can. A file that has not changed since the last such write is left: a new one would be no better.
     @discardableResult
     func writeChain(of subject: KeySubject, in state: ReceiverState, always: Bool = false) -> Bool {
         guard context.isHere(subject) else { return true }

@@ -39,7 +39,8 @@ struct RegisteredAnchors {
     /// The operator has decided on the trust in the app's keys.
     mutating func decided(_ key: KeySubject) { entries[key]?.isUnlearned = false }
 
-    /// The anchors that could not be stored, to be tried again once.
+    /// Takes the anchors that could not be stored, for one more attempt each. If that fails, ``notStored(_:of:)`` marks
+    /// the anchor again.
     mutating func takeUnlearned() -> [(key: KeySubject, pem: String)] {
         let unlearned = entries.filter { $0.value.isUnlearned }
         for key in unlearned.keys { entries[key]?.isUnlearned = false }

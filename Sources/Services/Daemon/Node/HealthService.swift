@@ -200,8 +200,8 @@ final class HealthService {
     }
 
     /// The text of a problem that counts. Only `unlinked` and `store` outlast their cause (CTL-12), and have a text for
-    /// that; of every other problem the fact that it names has just been observed. The words for a missing fact are
-    /// those that the types ask for.
+    /// that. For every other problem the fact that the text names has just been observed, and the words for a missing
+    /// fact are there only because the types require them.
     private func text(of problem: HealthProblem) -> String {
         let record = problem.pairing.flatMap { pairings[$0] }
         let name = record?.name ?? "a device"

@@ -425,8 +425,8 @@ private final class LinkEndpoint: RelayEndpoint {
 extension RelayPort: LinkForwarder {}
 
 extension LinkFailure {
-    /// Strangers can cause any number of these. Another key than the pinned one is for the operator to look at; of a
-    /// pairing that is dialled again and again the dialler says so once (CTL-71).
+    /// Debug for strangers, who can cause any number of failures. A key other than the pinned one is a warning, because
+    /// the operator has to act. A pairing is dialled again and again, so there the dialler itself warns, once (CTL-71).
     fileprivate var logLevel: LogLevel {
         if pairing == nil, reason.isOtherDevice { return .warning }
         return isStranger ? .debug : .info

@@ -1,5 +1,5 @@
-// Announcements of paired devices on their way to the store. A device may change its mind as fast as its link is: of
-// its announcements the last one of each app is stored, with one commit at a time for all of them.
+// Announcements of paired devices on their way to the store. A device can send them as fast as its link allows, so only
+// the latest one of each app is stored, with one commit at a time for all of them.
 
 import TandemBase
 import TandemReactor

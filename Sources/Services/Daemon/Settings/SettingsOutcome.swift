@@ -57,7 +57,7 @@ enum SettingsFailure: Error {
 }
 
 extension SettingsFailure {
-    /// The reason in the log: whole where all of it is the daemon's own text, as a path with the command to run is.
+    /// The reason in the log. Not cut if the daemon itself wrote all of it, such as a path with the command to run.
     var logField: LogField {
         if case .file = self { .text("reason", description) } else { .outside("reason", description) }
     }
