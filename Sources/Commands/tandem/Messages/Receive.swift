@@ -35,7 +35,7 @@ extension Subcommand {
         }
         let session = try arguments.session(receives: true, channels: [.userInfo, .urgent, .context])
         // All handlers are there before the first thing can arrive.
-        let messages = session.messages
+        let messages = session.messages.makeAsyncIterator()
         let userInfos = session.handleUserInfo { info in
             try places.take { console.handOver(json: .dictionary(info.line)) }
             try verdict.judge()
@@ -45,7 +45,8 @@ extension Subcommand {
             try verdict.judge()
         }
         let answering = Task {  // ends with this command
-            for await message in messages { try MessageAnswer.take(message, reply, places, console) }
+            var messages = messages
+            while let message = await messages.next() { try MessageAnswer.take(message, reply, places, console) }
         }
         try await session.activate(timeout: HostSession.patience)
         try await session.whileAdmitted { await places.allTaken() }
