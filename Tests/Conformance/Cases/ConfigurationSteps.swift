@@ -210,6 +210,8 @@ extension Stage {
     /// The app is offered the configuration, applies it, and ends in order: its trial is over (CFG-61).
     func live(_ app: ConfiguredApp, with envelope: [UInt8], version: Int64) throws {
         try wait("version \(version) is offered") { app.offers.last?.envelope == envelope }
+        // An offer that its daemon has repeated at once stands before this answer.
+        try expectAnswer(to: app.connection)
         try end(app)
         try expectConfiguration("applied", version: version)
     }
