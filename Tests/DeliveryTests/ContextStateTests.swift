@@ -101,16 +101,32 @@ import Testing
         #expect(putOff.consumerArrived(at: reading(0)).handed.map(\.revision) == [7])
     }
 
+    private static let oneAttempt = {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        return limits
+    }()
+
+    /// A ledger whose first context of this revision has failed too often.
+    private func withDeadLetter(revision: UInt64) throws -> InboundLedger {
+        var ledger = try inbound(Self.oneAttempt, channel: .context)
+        _ = ledger.consumerArrived(at: reading(0))
+        _ = ledger.arrived(arrived(1, revision: revision), at: reading(0))
+        _ = ledger.failed(1, at: reading(0))
+        return ledger
+    }
+
+    private func readBack(_ letter: InboundRecord, at key: DeliveryRowKey) throws -> InboundRecord {
+        let value = try DeliveryValue(key, bytes: DeliveryValue.inboundRecord(letter).bytes)
+        guard case .inboundRecord(let stored) = value else { throw Unexpected("another record") }
+        return stored
+    }
+
     @Test(
         "DEL-24: the dead letter of a context is tried again while it is the last one, and dropped behind a newer one",
         arguments: [true, false])
     func deadLetter(isNewest: Bool) throws {
-        var limits = DeliveryLimits()
-        limits.attempts = 1
-        var ledger = try inbound(limits, channel: .context)
-        _ = ledger.consumerArrived(at: reading(0))
-        _ = ledger.arrived(arrived(1, revision: 1), at: reading(0))
-        _ = ledger.failed(1, at: reading(0))
+        var ledger = try withDeadLetter(revision: 1)
         _ = ledger.outcomeAcknowledged(1, at: reading(0))
         if !isNewest {
             _ = ledger.arrived(arrived(2, revision: 2), at: reading(0))
@@ -125,12 +141,7 @@ import Testing
         "DEL-24: the dead letter of an earlier epoch's context is dropped, also if the present one has its revision",
         arguments: [2, 3] as [UInt64])
     func deadLetterOfAnotherEpoch(epoch: UInt64) throws {
-        var limits = DeliveryLimits()
-        limits.attempts = 1
-        var ledger = try inbound(limits, channel: .context)
-        _ = ledger.consumerArrived(at: reading(0))
-        _ = ledger.arrived(arrived(1, revision: 5), at: reading(0))
-        _ = ledger.failed(1, at: reading(0))
+        var ledger = try withDeadLetter(revision: 5)
         for next in 2...epoch { _ = ledger.startEpoch(next, at: reading(0)) }
         var early = ledger.retryDeadLetter(1, at: reading(0))
         #expect(early.handed.map(\.revision) == [5] && !early.dropsOutdated, "no other context has come")
@@ -144,23 +155,17 @@ import Testing
 
     @Test("DEL-24: the epoch of a context's dead letter is stored with it")
     func storedEpoch() throws {
-        var limits = DeliveryLimits()
-        limits.attempts = 1
-        var ledger = try inbound(limits, channel: .context)
-        _ = ledger.consumerArrived(at: reading(0))
-        _ = ledger.arrived(arrived(1, revision: 5), at: reading(0))
-        _ = ledger.failed(1, at: reading(0))
+        var ledger = try withDeadLetter(revision: 5)
         _ = ledger.outcomeAcknowledged(1, at: reading(0))
         let changes = ledger.startEpoch(2, at: reading(0)).changes
         let letter = try #require(ledger.deadLetters.first)
         let key = DeliveryRowKey(.inboundRecord, try queueKey(.context), letter.ordinal)
         #expect(changes.contains(.put(key, .inboundRecord(letter))))
-        guard case .inboundRecord(let stored) = try DeliveryValue(key, bytes: DeliveryValue.inboundRecord(letter).bytes)
-        else { throw Unexpected("another record") }
+        let stored = try readBack(letter, at: key)
         let header = InboundHeader(epoch: 2, at: reading(0))
         var restored = InboundLedger(
             key.queue, header: header, records: [stored], context: ContextVersion(epoch: 2, revision: 5),
-            at: reading(0), limits: limits)
+            at: reading(0), limits: Self.oneAttempt)
         #expect(restored.retryDeadLetter(letter.ordinal, at: reading(0)).dropsOutdated)
     }
 
@@ -168,21 +173,15 @@ import Testing
         "DEL-24: a dead letter of an earlier version, which has no epoch, is compared by its revision alone",
         arguments: [5, 6] as [UInt64], [2, 3] as [UInt64])
     func deadLetterWithoutEpoch(latest: UInt64, epoch: UInt64) throws {
-        var limits = DeliveryLimits()
-        limits.attempts = 1
-        var former = try inbound(limits, channel: .context)
-        _ = former.consumerArrived(at: reading(0))
-        _ = former.arrived(arrived(1, revision: 5), at: reading(0))
-        _ = former.failed(1, at: reading(0))
+        var former = try withDeadLetter(revision: 5)
         _ = former.outcomeAcknowledged(1, at: reading(0))
         let letter = try #require(former.deadLetters.first)
         let key = DeliveryRowKey(.inboundRecord, try queueKey(.context), letter.ordinal)
-        guard case .inboundRecord(let stored) = try DeliveryValue(key, bytes: DeliveryValue.inboundRecord(letter).bytes)
-        else { throw Unexpected("another record") }
+        let stored = try readBack(letter, at: key)
         // The second epoch began in the earlier version.
         var ledger = InboundLedger(
             key.queue, header: InboundHeader(epoch: 2, at: reading(0)), records: [stored],
-            context: ContextVersion(epoch: 1, revision: latest), at: reading(0), limits: limits)
+            context: ContextVersion(epoch: 1, revision: latest), at: reading(0), limits: Self.oneAttempt)
         _ = ledger.consumerArrived(at: reading(0))
         _ = ledger.startEpoch(epoch, at: reading(0))
         let tried = ledger.retryDeadLetter(letter.ordinal, at: reading(0))
