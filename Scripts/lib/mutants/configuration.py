@@ -111,6 +111,14 @@ class Rows(Mutant):
         return rows
 
 
+class Misjudged(Rows):
+    """A mutant that tells another verdict than the one that was reported."""
+    verdict, told = "", ""
+
+    def changed(self, rows):
+        return [row | {"verdict": self.told} if row.get("verdict") == self.verdict else row for row in rows]
+
+
 class OfferRewrapped(Mutant):
     """writes the envelope of an offer anew, with a signature by nobody"""
     clause, judges, side = "CFG-5", OFFERED, SECONDARY
@@ -188,12 +196,9 @@ class OfferedOnce(Mutant):
         yield frame
 
 
-class WaitingUntold(Rows):
+class WaitingUntold(Misjudged):
     """says of a configuration that waits for its app that it is applied"""
-    clause, judges = "CFG-25", WAITS
-
-    def changed(self, rows):
-        return [row | {"verdict": "applied"} if row.get("verdict") == "waiting-for-app" else row for row in rows]
+    clause, judges, verdict, told = "CFG-25", WAITS, "waiting-for-app", "applied"
 
 
 class AnchorUnread(Mutant):
@@ -370,12 +375,9 @@ class LifetimeBeginsAgain(Results):
     clause, judges, refusal = "CFG-34", LIFETIME, "rollback"
 
 
-class RefusalMisnamed(Rows):
+class RefusalMisnamed(Misjudged):
     """says of a configuration that has expired that it failed"""
-    clause, judges = "CFG-24", REFUSED
-
-    def changed(self, rows):
-        return [row | {"verdict": "failed"} if row.get("verdict") == "expired" else row for row in rows]
+    clause, judges, verdict, told = "CFG-24", REFUSED, "expired", "failed"
 
 
 class CarriedUnchecked(Apart):
@@ -521,12 +523,9 @@ class AppOverruled(Mutant):
         yield with_body(frame, **{"tandem.verdict": "applied"}) if is_refusal else frame
 
 
-class FailureUntold(Rows):
+class FailureUntold(Misjudged):
     """says of a configuration with which its app ended that it is applied"""
-    clause, judges = "CFG-63", CRASHES
-
-    def changed(self, rows):
-        return [row | {"verdict": "applied"} if row.get("verdict") == "failed" else row for row in rows]
+    clause, judges, verdict, told = "CFG-63", CRASHES, "failed", "applied"
 
 
 class BurntApplied(Results):

@@ -31,7 +31,7 @@ package final class Arrivals {
     private var full: Set<QueueKey> = []
     /// Contexts that came and were not newer than the one before (DEL-20).
     private let staleContexts: Counter
-    /// The row of a received context is written anew.
+    /// Called when a received context replaces the one in its row.
     var whenContextArrives: (QueueKey) -> Void = { _ in }
 
     init(in environment: DeliveryEnvironment, counters: Counters) {

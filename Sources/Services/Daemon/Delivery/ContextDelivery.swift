@@ -15,7 +15,7 @@ package final class ContextDelivery {
     private let environment: DeliveryEnvironment
     /// The queues whose contexts wait for the disk: for room on it, or until it can be read.
     private var lost: Set<QueueKey> = []
-    /// The rows that did not read at the last time, each with one line in the log until it reads or is written anew.
+    /// The rows whose last read failed. Each is logged once, until it can be read or is replaced.
     private var unreadable: Set<DeliveryRowKey> = []
     private let retry: StoreRetry
 

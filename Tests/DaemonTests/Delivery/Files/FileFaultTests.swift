@@ -132,6 +132,16 @@ import Testing
         #expect(!manifest.isEmpty)
     }
 
+    /// The sender's next run, which still counts the files of the one before.
+    private func restarted(_ devices: FileDevices, _ limits: FileLimits) throws -> FileDelivery {
+        let again = FileDelivery(
+            in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits,
+            inbox: { _ in nil })
+        again.restore(
+            sent: [devices.key(1)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+        return again
+    }
+
     @Test("LIM-43: what a user's apps hand over and nobody fetches has a limit in bytes, also after a restart")
     func spoolBudget() throws {
         let limits = FileLimits { $0.spooled = 150 }
@@ -140,12 +150,8 @@ import Testing
         let refusal = FileRefusal.overBudget(actual: 200, limit: 150)
         #expect(devices.handOver([1], number: 2) == .failure(refusal))
         #expect(refusal.body["actual"] == 200 && refusal.name == "queue-full" && refusal.code == .genericError)
-        let again = FileDelivery(
-            in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits,
-            inbox: { _ in nil })
+        let again = try restarted(devices, limits)
         defer { again.close() }
-        again.restore(
-            sent: [devices.key(1)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
         for _ in 0..<4 {
             again.waitForDisk()
             devices.scheduler.run()
@@ -170,12 +176,8 @@ import Testing
         for end in endings {
             let devices = try FileDevices(senderLimits: limits)
             _ = try #require(devices.handOver([UInt8](repeating: 1, count: 200))).get()
-            let again = FileDelivery(
-                in: try OwnedDirectory(path: devices.sender.path), scheduler: devices.scheduler, limits: limits,
-                inbox: { _ in nil })
+            let again = try restarted(devices, limits)
             defer { again.close() }
-            again.restore(
-                sent: [devices.key(1)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
             end(again, devices.key(1))
             for _ in 0..<4 {
                 again.waitForDisk()
