@@ -4,6 +4,7 @@ nonce) and RFC 8017. Slow and not constant in time: it makes test vectors, with 
 Each signer takes apart what a library keeps together (nonce, point, salt, mask), so that a caller can build a
 signature that is wrong in one place only.
 """
+import functools
 import hashlib
 import hmac
 
@@ -12,13 +13,19 @@ class Curve:
     """A group of points: `add`, and IDENTITY, which changes nothing."""
 
     @classmethod
+    @functools.cache
     def times(cls, scalar, point):
         result = cls.IDENTITY
         while scalar:
             if scalar & 1:
                 result = cls.add(result, point)
-            point, scalar = cls.add(point, point), scalar >> 1
+            point, scalar = cls.twice(point), scalar >> 1
         return result
+
+    @classmethod
+    @functools.cache
+    def twice(cls, point):
+        return cls.add(point, point)
 
 
 class Ed25519(Curve):
