@@ -73,6 +73,14 @@ find_commit() {
 # Before any build, so that all programs of a run state the same commit.
 find_commit
 
+# compile_whole_modules FOLDER: if nothing was built there, the next builds of this shell compile whole modules, which
+# takes a fifth less work than file by file. The compiler reads these flags from its environment: as options of the
+# build they would make each later build, which compiles what has changed, begin from nothing.
+compile_whole_modules() {
+    [[ -e $1/debug.yaml ]] ||
+        export ADDITIONAL_SWIFT_DRIVER_FLAGS="-whole-module-optimization -num-threads 2 -no-emit-module-separately-wmo"
+}
+
 # released PRODUCT: builds a product as it is shipped and prints its path. Its folder is its own, so that it can be built
 # beside the tests. The C++ library of Swift's runtime is linked in: the loader's work on the shared one is a tenth of a
 # daemon's cold start, and 25 functions of it are used. No library is looked for beside the executable. Functions have
