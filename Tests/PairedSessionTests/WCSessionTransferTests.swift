@@ -469,6 +469,15 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(!WCError(SessionError.unhandled("lamp")).localizedDescription.contains(" at "))
     }
 
+    @Test("SES-37: the text of an error that is about a size names both sizes")
+    func sizesInText() {
+        let reason = "the content is too large"
+        let error = WCError(SessionError(.payloadTooLarge, reason: reason, actual: 70_000, limit: 65_536))
+        #expect(error.localizedDescription == "the content is too large (70000, limit 65536)")
+        #expect(error.userInfo[NSLocalizedDescriptionKey] as? String == error.localizedDescription)
+        #expect(WCError(SessionError(.payloadTooLarge, reason: reason)).localizedDescription == reason)
+    }
+
     @Test("SES-50, SES-63: a transfer that the daemon has accepted finishes with 7005 when its pairing ends")
     func unpaired() throws {
         let transfer = try accepted().transfer

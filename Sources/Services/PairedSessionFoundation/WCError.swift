@@ -56,11 +56,12 @@ public struct WCError: CustomNSError, LocalizedError, Hashable, Sendable {
     public var userInfo: [String: Any] { errorUserInfo }
     public var errorDescription: String? { text }
 
-    /// The reason and the key path of the fault. The reason of `unhandled` names its topic already.
+    /// The reason, the sizes and the key path of the fault. The reason of `unhandled` names its topic already.
     private var text: String {
-        let reason = underlyingError.shownReason
-        guard let keyPath = underlyingError.shownKeyPath, !underlyingError.isNamed(.unhandled) else { return reason }
-        return "\(reason) at \(keyPath)"
+        var text = underlyingError.shownReason
+        if let sizes = underlyingError.shownSizes { text += " (\(sizes))" }
+        guard let keyPath = underlyingError.shownKeyPath, !underlyingError.isNamed(.unhandled) else { return text }
+        return "\(text) at \(keyPath)"
     }
 
     /// Equal errors have equal codes; the other facts need not be hashed.

@@ -104,7 +104,7 @@ extension SessionError: CustomStringConvertible {
     public var description: String {
         var text = "\(code.rawValue) \(code): \(shownReason)"
         if let name { text += " [\(Self.peerText(name))]" }
-        if let actual, let limit { text += " (\(actual), limit \(limit))" }
+        if let shownSizes { text += " (\(shownSizes))" }
         if let shownKeyPath { text += " at \(shownKeyPath)" }
         return text
     }
@@ -113,6 +113,12 @@ extension SessionError: CustomStringConvertible {
     package var shownReason: String {
         let isOfPeer = name.flatMap(ErrorName.init(rawValue:))?.isOfCounterpart ?? false
         return isOfPeer ? Self.peerText(reason) : OutsideText.line(reason)
+    }
+
+    /// The size or count that was too large, and the limit.
+    package var shownSizes: String? {
+        guard let actual, let limit else { return nil }
+        return "\(actual), limit \(limit)"
     }
 
     /// The key path on one line, cut (LIM-13).
