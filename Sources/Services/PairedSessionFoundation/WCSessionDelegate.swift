@@ -2,6 +2,9 @@
 // Apple's optional methods have a default here; the default of a receiving method reports itself, so that the sender
 // gets an error at once (7014: no handler) instead of waiting. `sessionDidDeactivate` has a default that logs an error,
 // because the app must call `activate()` there.
+//
+// Received dictionaries are `sending`: nothing else refers to them, so that a method may move one to another actor. A
+// method that does not is declared as for Apple, without the word.
 
 public import Foundation
 
@@ -30,11 +33,11 @@ public protocol WCSessionDelegate: AnyObject {
     func sessionReachabilityDidChange(_ session: WCSession)
 
     /// A dictionary whose sender waits for no reply.
-    func session(_ session: WCSession, didReceiveMessage message: [String: Any])
+    func session(_ session: WCSession, didReceiveMessage message: sending [String: Any])
     /// A dictionary whose sender waits: call the reply handler once, from any thread, at any later time. Letting it go
     /// unused is 7011 for the sender.
     func session(
-        _ session: WCSession, didReceiveMessage message: [String: Any],
+        _ session: WCSession, didReceiveMessage message: sending [String: Any],
         replyHandler: @escaping @Sendable ([String: Any]) -> Void)
     /// Bytes whose sender waits for no reply.
     func session(_ session: WCSession, didReceiveMessageData messageData: Data)
@@ -44,9 +47,9 @@ public protocol WCSessionDelegate: AnyObject {
         replyHandler: @escaping @Sendable (Data) -> Void)
 
     /// A context, newer than any before. Returning means handled.
-    func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any])
+    func session(_ session: WCSession, didReceiveApplicationContext applicationContext: sending [String: Any])
     /// A user info, in the order of its sender's calls. Returning means handled.
-    func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any])
+    func session(_ session: WCSession, didReceiveUserInfo userInfo: sending [String: Any])
     /// A user info is stored on the other device, or never will be.
     func session(_ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?)
     /// A file arrived; it is deleted when this returns: move it away.
@@ -63,10 +66,12 @@ extension WCSessionDelegate {
     public func sessionCompanionAppInstalledDidChange(_ session: WCSession) {}
     public func sessionReachabilityDidChange(_ session: WCSession) {}
 
-    public func session(_ session: WCSession, didReceiveMessage message: [String: Any]) { UnhandledReport.set() }
+    public func session(_ session: WCSession, didReceiveMessage message: sending [String: Any]) {
+        UnhandledReport.set()
+    }
 
     public func session(
-        _ session: WCSession, didReceiveMessage message: [String: Any],
+        _ session: WCSession, didReceiveMessage message: sending [String: Any],
         replyHandler: @escaping @Sendable ([String: Any]) -> Void
     ) { UnhandledReport.set() }
 
@@ -77,11 +82,13 @@ extension WCSessionDelegate {
         replyHandler: @escaping @Sendable (Data) -> Void
     ) { UnhandledReport.set() }
 
-    public func session(_ session: WCSession, didReceiveApplicationContext applicationContext: [String: Any]) {
+    public func session(_ session: WCSession, didReceiveApplicationContext applicationContext: sending [String: Any]) {
         UnhandledReport.set()
     }
 
-    public func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any]) { UnhandledReport.set() }
+    public func session(_ session: WCSession, didReceiveUserInfo userInfo: sending [String: Any]) {
+        UnhandledReport.set()
+    }
 
     public func session(
         _ session: WCSession, didFinish userInfoTransfer: WCSessionUserInfoTransfer, error: (any Error)?

@@ -9,9 +9,10 @@ import TandemWire
 
 extension WCSession {
     /// Sends a dictionary of property-list values. Of both handlers exactly one is called; without a reply handler the
-    /// error handler at most once. Handlers are called on the callback queue.
+    /// error handler at most once. Handlers are called on the callback queue. The reply belongs to its handler alone,
+    /// which may move it to another actor or resume a continuation with it.
     public func sendMessage(
-        _ message: [String: Any], replyHandler: (@Sendable ([String: Any]) -> Void)?,
+        _ message: [String: Any], replyHandler: (@Sendable (sending [String: Any]) -> Void)?,
         errorHandler: (@Sendable (any Error) -> Void)? = nil
     ) {
         send(OutgoingContent(foundation: message), wantsReply: replyHandler != nil, errorHandler) { body in
