@@ -109,4 +109,10 @@ struct WCSessionMemberTests: WCSessionSuite {
         tellSituation()
         #expect(session.isComplicationEnabled && delegate.queues.withLock { $0.count } == before + 1)
     }
+
+    @Test("SES-33: a test of an app makes the file that a delegate is called with")
+    func fileOfTests() {
+        let file = WCSessionFile(fileURL: URL(fileURLWithPath: "/tmp/photo.jpg"), metadata: ["album": 7])
+        #expect(file.fileURL.path == "/tmp/photo.jpg" && file.metadata?["album"] as? Int == 7)
+    }
 }
