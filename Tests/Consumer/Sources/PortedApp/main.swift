@@ -171,8 +171,9 @@ extension Connectivity {
 
 let configuration = AppConfiguration()
 WCSession.default.install(configuration)
+
+// snippet.main
 let connectivity = Connectivity()
 connectivity.start()
-connectivity.ask()
-do { try connectivity.queue() } catch { print(error.localizedDescription) }
-connectivity.share(URL(fileURLWithPath: "/dev/null"))
+dispatchMain()
+// snippet.end
