@@ -116,8 +116,9 @@ public final class WCSession: NSObject, Sendable {
     /// On a secondary: the app is installed on the active primary.
     public var isCompanionAppInstalled: Bool { isInstalled(as: .secondary) }
 
-    /// On a primary: the app on the active secondary shows a complication
-    /// (`showsComplication` of its options).
+    /// On a primary: the app on the active secondary shows a complication (`showsComplication` of its options). No
+    /// daemon stores that: after a restart of either device's daemon it is false until the app's declaration is there
+    /// again (SES-36).
     public var isComplicationEnabled: Bool {
         pairedSession?.role == .primary && (device?.hasComplication ?? false)
     }
