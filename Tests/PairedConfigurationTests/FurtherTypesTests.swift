@@ -73,7 +73,7 @@ private struct FirstRelease: VersionedSetting {
     var x = 1
 }
 
-private struct SecondRelease: VersionedSetting, Equatable {
+private struct SecondRelease: VersionedSetting, Hashable {
     static let settingTag = "position"
     static let settingVersion = 2
     let x: Int
@@ -94,8 +94,19 @@ private struct SecondRelease: VersionedSetting, Equatable {
     }
 }
 
+/// The second release of the type under another name.
+private struct Renamed: VersionedSetting {
+    static let settingTag = "position"
+    static let settingVersion = 2
+    var x = 1
+    var y = 2
+}
+
 /// A type that refuses to be encoded.
-private struct Refusing: Codable {
+private struct Refusing: VersionedSetting {
+    static let settingTag = "refusing"
+    static let settingVersion = 2
+
     init() {}
     init(from decoder: any Decoder) throws { self.init() }
     func encode(to encoder: any Encoder) throws {
@@ -184,6 +195,70 @@ private struct Refusing: Codable {
         #expect(throws: SettingCodingError.self) { try first.decoded(as: Everything.self) }
     }
 
+    @Test("SET-50: an optional, an array, a set and a dictionary of a versioned type have its version and its tag")
+    func wrappingTypesHaveTheVersionOfTheWrapped() throws {
+        let second = SecondRelease(x: 1, y: 2)
+        let optional = try CodedSetting(encoding: SecondRelease?.some(second))
+        #expect(optional.tag == "position")
+        #expect(optional.version == 2)
+        #expect(try optional.decoded(as: SecondRelease?.self) == second)
+        #expect(try optional.decoded(as: SecondRelease.self) == second)
+        let list = try CodedSetting(encoding: [[second]])
+        #expect(list.tag == "Array<Array<position>>")
+        #expect(try list.decoded(as: [[SecondRelease]].self) == [[second]])
+        let table = try CodedSetting(encoding: ["home": second])
+        #expect(table.tag == "Dictionary<String, position>")
+        #expect(try table.decoded(as: [String: SecondRelease].self) == ["home": second])
+        #expect(try CodedSetting(encoding: Set([second])).decoded(as: Set<SecondRelease>.self) == [second])
+        let first = try CodedSetting(encoding: [FirstRelease()])
+        #expect(try first.decoded(as: [SecondRelease].self) == [SecondRelease(x: 1, y: -1)])
+        #expect(throws: SettingCodingError.self) { try list.decoded(as: [[FirstRelease]].self) }
+        #expect(throws: SettingCodingError.self) { try table.decoded(as: SecondRelease.self) }
+    }
+
+    @Test("SET-50: bytes with the plain name of a wrapping type as their tag are read, as version 1")
+    func theFormerTagOfAWrappingTypeIsRead() throws {
+        let bytes = try CodedSetting(encoding: [FirstRelease()]).bytes
+        let list = CodedSetting(tag: "Array<SecondRelease>", version: 1, bytes: bytes)
+        #expect(try list.decoded(as: [SecondRelease].self) == [SecondRelease(x: 1, y: -1)])
+        let single = try CodedSetting(encoding: FirstRelease()).bytes
+        let optional = CodedSetting(tag: "Optional<SecondRelease>", version: 1, bytes: single)
+        #expect(try optional.decoded(as: SecondRelease?.self) == SecondRelease(x: 1, y: -1))
+        let other = CodedSetting(tag: "SecondRelease", version: 1, bytes: single)
+        #expect(throws: SettingCodingError.self) { try other.decoded(as: SecondRelease.self) }
+    }
+
+    @Test("SET-50: a list of a renamed type is read once it has been written under the type's tag")
+    func aListOfARenamedTypeIsReadUnderItsTag() throws {
+        let written = try CodedSetting(encoding: [SecondRelease(x: 3, y: 4)])
+        let list = try written.decoded(as: [Renamed].self)
+        #expect(list.map(\.x) == [3] && list.map(\.y) == [4])
+        let former = CodedSetting(tag: "Array<SecondRelease>", version: 1, bytes: written.bytes)
+        #expect(throws: SettingCodingError.self) { try former.decoded(as: [Renamed].self) }
+    }
+
+    @Test("SET-50: a type around one without a version has its plain name, as in earlier releases")
+    func aTypeAroundOneWithoutAVersionHasItsPlainName() throws {
+        let frame = FurtherPreferences.Frame(width: 1, height: 2)
+        #expect(try CodedSetting(encoding: Optional(frame)).tag == "Optional<Frame>")
+        #expect(try CodedSetting(encoding: [Optional(frame)]).tag == "Array<Optional<Frame>>")
+        #expect(try CodedSetting(encoding: ["a": [frame]]).tag == "Dictionary<String, Array<Frame>>")
+        #expect(try CodedSetting(encoding: [Int?]([1])).version == 1)
+    }
+
+    @Test("SET-50: a property may become optional, or cease to be")
+    func aPropertyMayBecomeOptionalOrCeaseToBe() throws {
+        let frame = FurtherPreferences.Frame(width: 1, height: 2)
+        let optional = try CodedSetting(encoding: Optional(frame))
+        #expect(try optional.decoded(as: FurtherPreferences.Frame.self) == frame)
+        let plain = try CodedSetting(encoding: frame)
+        #expect(try plain.decoded(as: FurtherPreferences.Frame?.self) == frame)
+        #expect(throws: SettingCodingError.self) { try plain.decoded(as: [FurtherPreferences.Frame].self) }
+        let single = try CodedSetting(encoding: FirstRelease()).bytes
+        let former = CodedSetting(tag: "Optional<SecondRelease>", version: 1, bytes: single)
+        #expect(try former.decoded(as: SecondRelease.self) == SecondRelease(x: 1, y: -1))
+    }
+
     @Test("SET-50: damaged bytes are refused at any place, and no reason says a value")
     func damagedBytesAreRefused() throws {
         let coded = try CodedSetting(encoding: Everything())
@@ -214,6 +289,8 @@ private struct Refusing: Codable {
         let app = Refused()
         #expect(app.declarationProblems.count == 1)
         #expect(app.declarationProblems.first?.description.contains("cannot be read") == true)
+        let unreadable = CodedSetting(tag: "refusing", version: 2, bytes: [])
+        #expect(app.$value.declaration.initialValue == .coded(unreadable))
         let error = #expect(throws: SettingError.self) { try app.$value.set(Refusing()) }
         #expect(error?.rule.name == "not-storable")
         _ = app.value

@@ -44,7 +44,7 @@ public final class Property<Value: Sendable>: Sendable {
         do {
             return try form.write(value)
         } catch {
-            return .coded(CodedSetting(tag: String(describing: Value.self), version: 1, bytes: []))
+            return .coded(CodedSetting(unreadable: Value.self))
         }
     }
 

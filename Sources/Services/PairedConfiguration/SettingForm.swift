@@ -50,16 +50,60 @@ extension SettingForm where Value: Codable {
 /// An optional, whatever it wraps.
 private protocol NothingCapable {
     static var nothing: Self { get }
+    static var wrapped: Any.Type { get }
     var isNothing: Bool { get }
 }
 
 extension Optional: NothingCapable {
     static var nothing: Wrapped? { .none }
+    fileprivate static var wrapped: Any.Type { Wrapped.self }
     var isNothing: Bool { self == nil }
+}
+
+/// A type of the standard library around values of another type.
+private protocol WrappingType {
+    /// The version of these values, and their tag in the place of the name of their type; nil if none of them is a
+    /// ``VersionedSetting``.
+    static var versionedForm: (tag: String, version: Int)? { get }
+}
+
+extension Optional: WrappingType {
+    /// That of the wrapped type: a property may become optional, or cease to be.
+    fileprivate static var versionedForm: (tag: String, version: Int)? {
+        CodedSetting.versionedForm(of: Wrapped.self)
+    }
+}
+
+extension Array: WrappingType {
+    fileprivate static var versionedForm: (tag: String, version: Int)? {
+        CodedSetting.versionedForm(of: Element.self).map { (tag: "Array<\($0.tag)>", version: $0.version) }
+    }
+}
+
+extension Set: WrappingType {
+    fileprivate static var versionedForm: (tag: String, version: Int)? {
+        CodedSetting.versionedForm(of: Element.self).map { (tag: "Set<\($0.tag)>", version: $0.version) }
+    }
+}
+
+extension Dictionary: WrappingType {
+    fileprivate static var versionedForm: (tag: String, version: Int)? {
+        CodedSetting.versionedForm(of: Value.self).map {
+            (tag: "Dictionary<\(String(describing: Key.self)), \($0.tag)>", version: $0.version)
+        }
+    }
 }
 
 /// A Codable type of a preference that names its form: the tag survives a renaming of the type, and the version tells
 /// the type's own `init(from:)` which release has written the bytes (`decoder.userInfo[.settingVersion]`).
+///
+/// An optional, an array, a set, and a dictionary with values of such a type have its version, and its tag in the place
+/// of the type's name, also one in another. Earlier releases of this library wrote the plain Swift name, such as
+/// `Array<Schedule>`. It is read while the type has this name: rename the type after its values have been set once
+/// with this release.
+///
+/// A type of the app's own around such a type has its own version, which `init(from:)` of both types sees: make the
+/// outer type a `VersionedSetting`, and raise its version with each change of the inner type.
 public protocol VersionedSetting: Codable, Sendable {
     /// Names the type in stored bytes; the type's own name unless it is stated.
     static var settingTag: String { get }
@@ -99,10 +143,16 @@ extension CodedSetting {
         self.init(tag: tag, version: version, bytes: try SettingEncoder.bytes(of: value))
     }
 
+    /// A value that nobody can read, with its type's tag and version: for one that could not be encoded.
+    init(unreadable type: Any.Type) {
+        let (tag, version) = Self.form(of: type)
+        self.init(tag: tag, version: version, bytes: [])
+    }
+
     /// The value. Bytes of another type, of a later version, or damaged ones are refused.
     public func decoded<Value: Codable>(as type: Value.Type) throws(SettingCodingError) -> Value {
         let (tag, version) = Self.form(of: type)
-        guard self.tag.utf8.elementsEqual(tag.utf8) else {
+        guard hasTag(of: type) else {
             throw SettingCodingError(reason: "it is a '\(self.tag)', not a '\(tag)'")
         }
         guard (1...version).contains(self.version) else {
@@ -111,8 +161,26 @@ extension CodedSetting {
         return try SettingDecoder.value(of: type, from: bytes, version: self.version)
     }
 
-    private static func form<Value>(of type: Value.Type) -> (tag: String, version: Int) {
-        let versioned = type as? any VersionedSetting.Type
-        return (versioned?.settingTag ?? String(describing: type), max(1, versioned?.settingVersion ?? 1))
+    /// Whether values of the type have been written under this tag: by a release in which the property was optional,
+    /// or in which it was not, or by one that gave optionals and lists of a versioned type their plain names.
+    private func hasTag(of type: Any.Type) -> Bool {
+        let name = String(describing: type)
+        var tags = [Self.form(of: type).tag, "Optional<\(name)>"]
+        if type is any WrappingType.Type { tags.append(name) }
+        if tags.contains(where: { $0.utf8.elementsEqual(tag.utf8) }) { return true }
+        guard let optional = type as? any NothingCapable.Type else { return false }
+        return hasTag(of: optional.wrapped)
+    }
+
+    private static func form(of type: Any.Type) -> (tag: String, version: Int) {
+        versionedForm(of: type) ?? (tag: String(describing: type), version: 1)
+    }
+
+    /// The form of a versioned type or of a type around one; nil for any other type.
+    fileprivate static func versionedForm(of type: Any.Type) -> (tag: String, version: Int)? {
+        if let versioned = type as? any VersionedSetting.Type {
+            return (versioned.settingTag, max(1, versioned.settingVersion))
+        }
+        return (type as? any WrappingType.Type)?.versionedForm
     }
 }
