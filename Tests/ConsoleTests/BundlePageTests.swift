@@ -101,6 +101,19 @@ import Testing
         #expect(input.components(between: " autocomplete=\"", and: "\"") == [token].compactMap(\.self))
     }
 
+    @Test("CON-18: a field has the keyboard of its entry, also that of a secret")
+    func keyboards() throws {
+        for isSecure in [false, true] {
+            let pin: PropertyListDictionary = [
+                "Key": "k", "KeyboardType": "NumberPad", "IsSecure": .boolean(isSecure),
+            ]
+            let page = try #require(Browser([Specifier(.textField, pin)]).get(Browser.page)?.text)
+            let type = isSecure ? "password" : "text"
+            let input = try #require(page.components(between: "<input type=\"\(type)\" id=\"f-0\"", and: ">").first)
+            #expect(input.contains(" inputmode=\"numeric\""))
+        }
+    }
+
     @Test("CON-18: a list that takes other values suggests its choices, and a slider has its icon's signs at its ends")
     func suggestions() throws {
         let browser = Browser()

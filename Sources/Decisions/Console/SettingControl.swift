@@ -31,7 +31,7 @@ struct SettingControl {
     }
 
     var markup: Markup {
-        if row.isSecret, row.isLabelled { return input("password", .init("autocomplete", "new-password")) }
+        if row.isSecret, row.isLabelled { return secret }
         if !isEditable, let words { return locked(words) }
         switch row.kind {
         case .toggle: return toggle
@@ -164,6 +164,11 @@ struct SettingControl {
 
     /// The sign at one end. It is hidden from screen readers, which read the bounds of the range.
     private func sign(_ text: String) -> Markup { .tag("span", .init("aria-hidden", "true"), text: text) }
+
+    private var secret: Markup {
+        let mode: String? = if case .secureText(let traits) = row.kind { traits.inputMode } else { nil }
+        return input("password", .init("autocomplete", "new-password"), .optional("inputmode", mode))
+    }
 
     private func field(_ traits: TextTraits) -> Markup {
         input(
