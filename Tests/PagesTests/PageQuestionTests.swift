@@ -331,11 +331,25 @@ import Testing
         #expect(states == [.elsewhere, .noAnswer, .noAnswer, .unknown])
     }
 
-    @Test("PAG-4: a button's key need not be a property")
-    func buttonKeys() throws {
-        let page = [Specifier(.button, ["Key": "test", "Title": "Test"]), Specifier(.textField, ["Key": "name"])]
+    @Test("PAG-4: the key of a group, a button, a mail or an address need not be a property")
+    func keysOfEntries() throws {
+        let page = [Specifier.Kind.group, .button, .mailCompose, .openURL].map { kind in
+            Specifier(kind, ["Key": .string(kind.rawValue)])
+        }
+        var bundle = SettingsBundle(pageTree(["Root": page + [Specifier(.textField, ["Key": "name"])]]))
+        _ = bundle.defaults(of: SettingsSchema([]))
+        let missing = bundle.problems.filter { if case .noProperty = $0 { true } else { false } }
+        #expect(missing == [.noProperty(key: "name", SettingsPageLocation(page: "Root", index: 4))])
+    }
+
+    @Test("PAG-4: a key without a property is reported at a field, also if it names a group or a button, too")
+    func sharedKeys() {
+        let page = [Specifier.Kind.group, .textField, .button, .toggle].map { kind in
+            Specifier(kind, ["Key": "name"])
+        }
         var bundle = SettingsBundle(pageTree(["Root": page]))
         _ = bundle.defaults(of: SettingsSchema([]))
-        #expect(bundle.problems == [.noProperty(key: "name", SettingsPageLocation(page: "Root", index: 1))])
+        let missing = bundle.problems.filter { if case .noProperty = $0 { true } else { false } }
+        #expect(missing == [.noProperty(key: "name", SettingsPageLocation(page: "Root", index: 1))])
     }
 }

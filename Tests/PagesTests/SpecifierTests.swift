@@ -131,6 +131,23 @@ import Testing
         }
     }
 
+    @Test("PAG-9: an entry that cannot edit the property's type is reported; of date pickers one of a coded property")
+    func typesOfEntries() throws {
+        let kinds: [Specifier.Kind] = [.datePicker, .listGroup, .textField, .titleValue, .button, .custom]
+        for type: (SettingType, SettingValue, [Specifier.Kind]) in [
+            (.coded, .coded(CodedSetting(tag: "Date", version: 1, bytes: [])), [.datePicker, .listGroup, .textField]),
+            (.date, .date(PropertyListDate(millisecondsSinceReferenceDate: 0)), [.listGroup, .textField]),
+            (.array, .array([]), []), (.integer, .integer(0), [.listGroup]),
+        ] {
+            for kind in kinds {
+                var bundle = SettingsBundle(pageTree(["Root": [Specifier(kind, ["Key": "k"])]]))
+                _ = bundle.refine([SettingDeclaration("k", type.0, .preference, initial: type.1)])
+                let place = SettingsPageLocation(page: "Root", index: 0)
+                #expect(bundle.problems.contains(.differentRule(key: "k", place)) == type.2.contains(kind), "\(kind)")
+            }
+        }
+    }
+
     @Test("PAG-9, PAG-13: a property that any page shows as a secret is one, however it is declared")
     func secure() throws {
         let root = [

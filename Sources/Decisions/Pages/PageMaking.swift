@@ -297,27 +297,32 @@ private struct PageMaking {
         guard let declaration else {
             return .unsupported(specifier.key == nil ? "The entry has no key." : "The app has no property for it.")
         }
-        switch (kind, declaration.type) {
-        case (.toggle, .boolean):
+        guard kind.takes(declaration.type) else {
+            return .unsupported("A value of type \(declaration.type.rawValue) cannot be edited here.")
+        }
+        switch kind {
+        case .toggle:
             let isOn = value.flatMap { declaration.value(stored: $0) } == .boolean(true)
             return .toggle(isOn: isOn)
-        case (.slider, .integer), (.slider, .double), (.slider, .float): return slider(specifier, declaration)
-        case (.multiValue, _): return .choice(choices(specifier, declaration, value))
-        case (.radioGroup, _): return .radio(choices(specifier, declaration, value))
-        case (.textView, .string), (.textView, .url), (.textView, .strings), (.textView, .array),
-            (.textView, .dictionary), (.textView, .set), (.textField, .strings), (.textField, .array),
-            (.textField, .dictionary), (.textField, .set):
-            return .multilineText(traits(specifier))
-        case (.textField, .string), (.textField, .url), (.textField, .integer), (.textField, .float),
-            (.textField, .double):
-            let isSecret = declaration.isSecret || specifier.isSecure
-            return isSecret ? .secureText(traits(specifier)) : .text(traits(specifier, declaration.type))
-        case (.datePicker, .date): return .date(specifier.dateTraits)
-        case (.listGroup, .array), (.listGroup, .strings): return list(specifier, value)
-        case (.titleValue, _): return .titleValue
-        case (_, .boolean), (_, .integer), (_, .float), (_, .double), (_, .string), (_, .strings), (_, .data),
-            (_, .date), (_, .url), (_, .array), (_, .dictionary), (_, .set), (_, .coded):
-            return .unsupported("A value of type \(declaration.type.rawValue) cannot be edited here.")
+        case .slider: return slider(specifier, declaration)
+        case .multiValue: return .choice(choices(specifier, declaration, value))
+        case .radioGroup: return .radio(choices(specifier, declaration, value))
+        case .textView: return .multilineText(traits(specifier))
+        case .textField: return textField(specifier, declaration)
+        case .datePicker: return .date(specifier.dateTraits)
+        case .listGroup: return list(specifier, value)
+        // A title with its value. A group is no row, and the other types are among those that need no property.
+        default: return .titleValue
+        }
+    }
+
+    /// A field of one line, or of several for a value with elements.
+    private func textField(_ specifier: Specifier, _ declaration: SettingDeclaration) -> PageView.Kind {
+        switch declaration.type {
+        case .strings, .array, .dictionary, .set: return .multilineText(traits(specifier))
+        case .boolean, .integer, .float, .double, .string, .data, .date, .url, .coded:
+            let traits = traits(specifier, declaration.type)
+            return declaration.isSecret || specifier.isSecure ? .secureText(traits) : .text(traits)
         }
     }
 

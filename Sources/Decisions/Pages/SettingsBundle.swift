@@ -12,8 +12,9 @@ package struct SettingsBundle: Sendable {
     package private(set) var keys: [String] = []
     /// The first default of each key that has one.
     package let defaults: PropertyListDictionary
-    /// The first entry of each key, and the first with a default.
-    private let places: [[UInt8]: SettingsPageLocation]
+    /// The first entry of each key that asks for a property (PAG-4).
+    private let propertyPlaces: [[UInt8]: SettingsPageLocation]
+    /// The first entry of each key with a default.
     private let defaultPlaces: [[UInt8]: SettingsPageLocation]
     private var faults: PageFaults
 
@@ -26,17 +27,16 @@ package struct SettingsBundle: Sendable {
         faults = PageFaults()
         for problem in found + tree.problems { faults.add(problem) }
         // Two keys may be equal as texts only.
-        var known: [[UInt8]: SettingsPageLocation] = [:]
+        var known: Set<[UInt8]> = []
+        var ofProperties: [[UInt8]: SettingsPageLocation] = [:]
         var ofDefaults: [[UInt8]: SettingsPageLocation] = [:]
         for (key, specifier, entry) in tree.named {
             let bytes = Array(key.utf8)
-            if known[bytes] == nil {
-                known[bytes] = entry
-                keys.append(key)
-            }
+            if known.insert(bytes).inserted { keys.append(key) }
+            if specifier.kind?.isNamed != true, ofProperties[bytes] == nil { ofProperties[bytes] = entry }
             if specifier[.defaultValue] != nil, ofDefaults[bytes] == nil { ofDefaults[bytes] = entry }
         }
-        (places, defaultPlaces) = (known, ofDefaults)
+        (propertyPlaces, defaultPlaces) = (ofProperties, ofDefaults)
     }
 
     /// The names of the properties that the pages show, in the order of the pages.
@@ -53,16 +53,18 @@ package struct SettingsBundle: Sendable {
         return declarations.map { declaration in
             var declaration = declaration
             if secrets.contains(Array(declaration.name.utf8)) { declaration.isSecret = true }
-            let rules = (shown[Array(declaration.name.utf8)] ?? []).compactMap { specifier, entry in
-                specifier.declaration().map { (rule: $0, entry: entry) }
-            }.filter { $0.rule.editor != .preference }
-            guard let first = rules.first else { return declaration }
-            let refined = declaration.editor == .preference ? declaration.refined(by: first.rule) : declaration
-            // The key may stand in further places, each with a rule.
-            if let other = rules.first(where: { !refined.agrees(with: $0.rule) }) {
-                faults.add(.differentRule(key: declaration.name, other.entry))
+            let entries = (shown[Array(declaration.name.utf8)] ?? []).map { specifier, entry in
+                (kind: specifier.kind, rule: specifier.ruleOfValues, entry: entry)
             }
-            return refined
+            if declaration.editor == .preference, let first = entries.lazy.compactMap({ $0.rule }).first {
+                declaration = declaration.refined(by: first)
+            }
+            // The key may stand in further places, each with a rule.
+            let other = entries.first { kind, rule, _ in
+                kind?.mayEdit(declaration.type) == false || rule.map { declaration.agrees(with: $0) } == false
+            }
+            if let other { faults.add(.differentRule(key: declaration.name, other.entry)) }
+            return declaration
         }
     }
 
@@ -93,10 +95,8 @@ package struct SettingsBundle: Sendable {
     /// The defaults of all properties: the pages' where they have a valid one, else the declared ones.
     package mutating func defaults(of schema: SettingsSchema) -> [SettingValue] {
         reportDifferentDefaults(of: schema)
-        // A button's key names the button, and need not have a value.
-        let buttons = Set(tree.named.filter { $0.specifier.kind == .button }.map { Array($0.key.utf8) })
-        for key in keys where schema.index(of: key) == nil && !buttons.contains(Array(key.utf8)) {
-            if let entry = places[Array(key.utf8)] { faults.add(.noProperty(key: key, entry)) }
+        for key in keys where schema.index(of: key) == nil {
+            if let entry = propertyPlaces[Array(key.utf8)] { faults.add(.noProperty(key: key, entry)) }
         }
         return schema.declarations.indices.map { index in
             let declaration = schema.declarations[index]

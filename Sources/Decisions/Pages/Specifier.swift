@@ -24,6 +24,38 @@ package struct Specifier: Sendable, Equatable {
         case listGroup = "IASKListGroupSpecifier"
         case custom = "IASKCustomViewSpecifier"
 
+        /// Whether an entry of a page shows or edits values of a property's type (PAG-9).
+        func takes(_ type: SettingType) -> Bool {
+            switch (self, type) {
+            case (.toggle, .boolean), (.datePicker, .date): true
+            case (.slider, .integer), (.slider, .float), (.slider, .double): true
+            case (.textField, .integer), (.textField, .float), (.textField, .double): true
+            case (.textField, .string), (.textField, .url), (.textView, .string), (.textView, .url): true
+            case (.textField, .strings), (.textField, .array), (.textField, .dictionary), (.textField, .set): true
+            case (.textView, .strings), (.textView, .array), (.textView, .dictionary), (.textView, .set): true
+            case (.listGroup, .array), (.listGroup, .strings): true
+            case (.toggle, _), (.slider, _), (.textField, _), (.textView, _), (.datePicker, _), (.listGroup, _): false
+            case (.multiValue, _), (.radioGroup, _), (.titleValue, _), (.group, _), (.childPane, _), (.openURL, _),
+                (.mailCompose, _), (.button, _), (.custom, _):
+                true
+            }
+        }
+
+        /// Whether the report at the start takes the entry for an editor of a type (PAG-9). Hooks are not known then,
+        /// and one may show any type in a date picker (PAG-32). A picker of a coded type does not count as an editor:
+        /// without a hook nothing makes a date of its bytes.
+        func mayEdit(_ type: SettingType) -> Bool { takes(type) || self == .datePicker && type != .coded }
+
+        /// Whether the key may name the entry alone, for the app's hooks, and need not be a property (PAG-4).
+        var isNamed: Bool {
+            switch self {
+            case .group, .button, .openURL, .mailCompose: true
+            case .toggle, .slider, .textField, .titleValue, .multiValue, .radioGroup, .childPane, .textView,
+                .datePicker, .listGroup, .custom:
+                false
+            }
+        }
+
         /// Whether the entry begins a section of its page.
         package var isSection: Bool { self == .group || self == .radioGroup || self == .listGroup }
 

@@ -22,6 +22,9 @@ extension Specifier {
         }
     }
 
+    /// The entry's declaration if it states an editor of the value; nil for one that shows the value alone.
+    var ruleOfValues: SettingDeclaration? { declaration().flatMap { $0.editor == .preference ? nil : $0 } }
+
     private func declared(
         _ key: String, _ type: SettingType, _ editor: SettingEditor, bounds: SettingBounds? = nil,
         choices: [SettingChoice] = [], isSecret: Bool = false, allowsNothing: Bool = false,

@@ -157,7 +157,9 @@ public struct PageHooks: Sendable {
     }
 
     /// Shows a property in a date picker, whatever it stores: an `IASKDatePickerSpecifier` with its name edits it then.
-    /// A property that stores dates needs none of this, and only `shown` counts for it. InAppSettingsKit's
+    /// A property that stores dates needs none of this, and only `shown` counts for it. Hooks are not known when the
+    /// app starts: a picker of a type that only the app reads, such as Foundation's `Date`, is reported then as one of
+    /// another type, although it works. InAppSettingsKit's
     /// `settingsViewController:dateForSpecifier:`, `setDate:forSpecifier:` and `datePickerTitleForSpecifier:`.
     ///
     ///     hooks.date(of: "wake", from: { Clock.date(of: $0) }, to: { .integer(Clock.minutes(of: $0)) })
