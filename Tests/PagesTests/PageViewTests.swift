@@ -36,6 +36,44 @@ import Testing
         #expect(shown.groups[0].title == "Ton" && shown.groups[0].footer == "Hallo")
     }
 
+    @Test("PAG-10: a reader of another language has the texts of the app's own one, English unless it is stated")
+    func ownLanguage() throws {
+        let cases: [(String?, String)] = [(nil, "Profile"), ("de", "Profil"), ("de-CH", "Profil"), ("it", "TITLE")]
+        for (region, expected) in cases {
+            var strings = StringsTables(region: region)
+            _ = strings.add(["TITLE": "Profile"], table: "Root", language: "en")
+            _ = strings.add(["TITLE": "Profil"], table: "Root", language: "de")
+            let tree = pageTree(["Root": [Specifier(.group, ["Title": "TITLE"])]], strings: strings)
+            let read = PageTree(layout: tree.layout(for: SettingsSchema([])))
+            for languages in [[], ["fr-FR"]] {
+                let shown = try #require(PageView.make(read, SettingsSchema([]), PageRequest(languages: languages)))
+                #expect(shown.groups[0].title == expected)
+            }
+        }
+        var german = StringsTables()
+        _ = german.add(["Sound": "Ton"], table: "Root", language: "de")
+        #expect(german.translation(for: ["fr"]).text("Sound", tables: ["Root"]) == "Sound", "the text itself")
+    }
+
+    @Test("PAG-5: a layout's own language has at most 64 bytes; a longer one is absent, however many parts it has")
+    func longRegion() throws {
+        var strings = StringsTables()
+        _ = strings.add(["TITLE": "Profile"], table: "Root", language: "en")
+        _ = strings.add(["TITLE": "Profil"], table: "Root", language: "de")
+        var layout = pageTree(["Root": [Specifier(.group, ["Title": "TITLE"])]], strings: strings)
+            .layout(for: SettingsSchema([]))
+        // All prefixes of the last one together would be 100 MB.
+        let cases = [(31, "", "Profil"), (31, "x", "Profile"), (10_000, "", "Profile")]
+        for (parts, end, expected) in cases {
+            layout["region"] = .string("de" + String(repeating: "-a", count: parts) + end)
+            let tree = PageTree(layout: layout)
+            let shown = try #require(PageView.make(tree, SettingsSchema([]), PageRequest(languages: ["fr"])))
+            #expect(shown.groups[0].title == expected)
+        }
+        layout["region"] = ""
+        #expect(PageTree(layout: layout).strings.region == "en")
+    }
+
     @Test("LIM-120: 32 languages are taken")
     func languages() {
         var strings = StringsTables()

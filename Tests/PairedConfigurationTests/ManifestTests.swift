@@ -63,6 +63,23 @@ import Testing
         #expect(problems(["CFBundleIconFile": ""]).count == 1)
     }
 
+    @Test func `SET-89: the language of the app's pages is a text of 1 to 64 bytes, and no build variable`() {
+        let longest = String(repeating: "x", count: 64)
+        for region in ["de", longest] {
+            let manifest = ApplicationManifest(["CFBundleDevelopmentRegion": .string(region)])
+            #expect(manifest.region == region && manifest.problems.isEmpty)
+        }
+        for wrong in [1, "", .string(longest + "x")] as [PropertyListValue] {
+            let manifest = ApplicationManifest(["CFBundleDevelopmentRegion": wrong])
+            #expect(manifest.region == nil && manifest.problems.count == 1)
+        }
+        for variable in ["$(DEVELOPMENT_LANGUAGE)", "${DEVELOPMENT_LANGUAGE}"] {
+            let manifest = ApplicationManifest(["CFBundleDevelopmentRegion": .string(variable)])
+            #expect(manifest.region == nil && manifest.problems.isEmpty)
+        }
+        #expect(ApplicationManifest([:]).region == nil)
+    }
+
     @Test func `SET-82 SET-85: logging is off without its key, on if it is true, and a text is a mistake`() {
         #expect(!ApplicationManifest([:]).isLogging)
         #expect(ApplicationManifest(["APLLogging": true]).isLogging)

@@ -31,6 +31,17 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
     override var settingsBundle: String? { bundlePath.withLock(\.self) }
 }
 
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class BundledPreferences: Configuration, @unchecked Sendable {
+    @Toggle("Enabled") var enabledSetting = false
+
+    override class var manifest: ApplicationManifest {
+        bundlePath.withLock(\.self).map { ApplicationManifest(path: "\($0)/Info.plist") } ?? ApplicationManifest([:])
+    }
+
+    override var settingsBundle: String? { bundlePath.withLock(\.self).map { "\($0)/Settings.bundle" } }
+}
+
 @Suite(.serialized) struct SettingsPagesTests {
     private let place = TemporaryDirectory()
 
@@ -138,6 +149,29 @@ private final class CodePreferences: Configuration, @unchecked Sendable {
         let told = events.map { "\($0)" }
         #expect(told.count == 2 && told.allSatisfy { $0.contains("translations 'fr.lproj") })
         #expect(told.contains { $0.contains("line 1, column 12") })
+    }
+
+    @Test("SET-89, PAG-10: a page has the language that Info.plist names for a reader whose languages it does not have")
+    func ownLanguage() throws {
+        bundle("Settings.bundle")
+        for (language, text) in [("de", "Profil"), ("en", "Profile")] {
+            bundle("Settings.bundle/\(language).lproj")
+            place.write(
+                Array("\"TITLE\" = \"\(text)\";".utf8), to: "Settings.bundle/\(language).lproj/Root.strings")
+        }
+        write(
+            "Settings.bundle/Root.plist",
+            "<dict><key>Type</key><string>PSToggleSwitchSpecifier</string><key>Key</key><string>enabledSetting</string>"
+                + "<key>Title</key><string>TITLE</string></dict>")
+        place.write(
+            Array("<plist><dict><key>CFBundleDevelopmentRegion</key><string>de</string></dict></plist>".utf8),
+            to: "Info.plist", mode: 0o600)
+        bundlePath.withLock { $0 = place.path }
+        defer { bundlePath.withLock { $0 = nil } }
+        let document = try #require(BundledPreferences(preferences: MemoryPreferences()).announcedSchema)
+        let request = PageRequest(languages: ["fr"])
+        let view = try #require(PageView.make(PageTree(document), document.schema, request))
+        #expect(view.rows.map(\.title) == ["Profil"])
     }
 
     @Test("PAG-23, SCH-4: the schema that leaves the app has no default of a secret in a list, and the app has it")

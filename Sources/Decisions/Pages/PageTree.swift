@@ -286,7 +286,7 @@ extension PageTree {
     /// Reads the layout of a schema document (PAG-5), and passes over what is none.
     package init(layout: PropertyListDictionary) {
         self.init(device: DeviceKind(configured: layout["device"]?.stringValue))
-        strings = StringsTables(layout["strings"]?.dictionaryValue ?? [:])
+        strings = StringsTables(layout["strings"]?.dictionaryValue ?? [:], region: layout["region"]?.stringValue)
         for (name, value) in (layout["images"]?.dictionaryValue ?? [:]).prefix(PageImage.countLimit) {
             if let image = value.dataValue.flatMap({ PageImage($0) }) { _ = add(image, named: name) }
         }
@@ -330,7 +330,10 @@ extension PageTree {
         var layout: PropertyListDictionary = ["pages": .array(rows)]
         if device != .phone { layout["device"] = .string(device.rawValue) }
         let used = used(translations)
-        if !used.isEmpty { layout["strings"] = .dictionary(used.dictionary) }
+        if !used.isEmpty {
+            layout["strings"] = .dictionary(used.dictionary)
+            if used.region != StringsTables.usualRegion { layout["region"] = .string(used.region) }
+        }
         var images: PropertyListDictionary = [:]
         for name in imageNames { images[name] = self.images[name].map { .data($0.bytes) } }
         if hasImages, !images.isEmpty { layout["images"] = .dictionary(images) }

@@ -6,12 +6,23 @@ package import TandemPropertyList
 package struct StringsTables: Sendable, Equatable {
     /// The most languages of a bundle (LIM-120).
     package static let languageLimit = 32
+    /// The most bytes of the tag of an app's own language (PAG-5, SET-89).
+    package static let regionLimit = 64
 
+    /// The language that the app was written in, as its manifest has it: for a reader whose languages have no text.
+    package let region: String
     /// Texts by key, by table, by the language's tag in lower case with hyphens.
     private var languages: [String: [String: [String: String]]] = [:]
 
     /// No translations.
-    package init() {}
+    /// - Parameter region: the language that the app was written in; nil for English. An empty or too long text counts
+    ///   as nil.
+    package init(region: String? = nil) {
+        self.region = region.flatMap { (1...Self.regionLimit).contains($0.utf8.count) ? $0 : nil } ?? Self.usualRegion
+    }
+
+    /// English, as in a bundle that names no development region.
+    package static var usualRegion: String { "en" }
 
     package var isEmpty: Bool { languages.isEmpty }
 
@@ -30,17 +41,21 @@ package struct StringsTables: Sendable, Equatable {
     }
 
     /// The languages to look through for those that are preferred: each tag, then it without its last part, and
-    /// `Base` at the end.
+    /// `Base` and the app's own language at the end.
     private func order(_ preferred: [String]) -> [String] {
-        var order: [String] = []
-        for language in preferred.prefix(Self.languageLimit) {
-            var parts = Self.tag(language).split(separator: "-")
-            while !parts.isEmpty {
-                order.append(parts.joined(separator: "-"))
-                parts.removeLast()
-            }
+        (Array(preferred.prefix(Self.languageLimit)) + ["base", region]).flatMap(known)
+    }
+
+    /// The tags with tables among that of a language, it without its last part, and so on. Only one candidate exists at
+    /// a time: all prefixes of a long tag together would need the square of its length.
+    private func known(_ language: String) -> [String] {
+        var known: [String] = []
+        var candidate = Self.tag(language)
+        while !candidate.isEmpty {
+            if languages[candidate] != nil { known.append(candidate) }
+            candidate = candidate.lastIndex(of: "-").map { String(candidate[..<$0]) } ?? ""
         }
-        return (order + ["base"]).filter { languages[$0] != nil }
+        return known
     }
 
     /// The translations for a reader.
@@ -75,7 +90,7 @@ package struct StringsTables: Sendable, Equatable {
 
     /// The tables with the texts of these keys alone, and whole ones.
     func keeping(_ keys: Set<String>, whole: Set<String>) -> StringsTables {
-        var kept = StringsTables()
+        var kept = StringsTables(region: region)
         kept.languages = languages.compactMapValues { tables in
             var used: [String: [String: String]] = [:]
             for (table, texts) in tables {
@@ -98,7 +113,8 @@ package struct StringsTables: Sendable, Equatable {
     }
 
     /// Reads the form in a layout, and passes over what is none.
-    package init(_ dictionary: PropertyListDictionary) {
+    package init(_ dictionary: PropertyListDictionary, region: String?) {
+        self.init(region: region)
         for (language, tables) in dictionary {
             for (table, list) in tables.dictionaryValue ?? [:] {
                 let texts = list.arrayValue ?? []

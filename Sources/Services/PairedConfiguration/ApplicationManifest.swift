@@ -4,6 +4,7 @@
 
 import TandemBase
 import TandemFiles
+import TandemPages
 public import TandemPropertyList
 import TandemPropertyListXML
 import TandemReactor
@@ -11,7 +12,7 @@ import TandemSession
 public import TandemSettings
 import TandemWire
 
-/// The app manifest, `Info.plist` (Protocol/Settings.md SET-80 to SET-84).
+/// The app manifest, `Info.plist` (Protocol/Settings.md SET-80 to SET-85 and SET-89).
 public struct ApplicationManifest: Sendable, Equatable {
     /// `CFBundleIdentifier`: the application identifier, if neither the app nor the environment names one.
     public private(set) var identifier: String?
@@ -22,6 +23,9 @@ public struct ApplicationManifest: Sendable, Equatable {
     /// The name of the icon's file: the first of `CFBundleIcons`, `CFBundleIconFiles`, `CFBundleIconFile`; at most 255
     /// bytes.
     public private(set) var icon: String?
+    /// `CFBundleDevelopmentRegion`: the tag of the language that the settings pages have for a reader whose languages
+    /// they do not have, such as `en` or `pt-BR`; at most 64 bytes, nil for English.
+    public private(set) var region: String?
     /// `APLLogging`: every event is logged, from before the app's first line on; false without the key.
     public private(set) var isLogging = false
     /// `APLKeychainAccessibility`; ``ProtectedAccessibility/always`` without the key, nil if its value is a mistake.
@@ -67,6 +71,9 @@ public struct ApplicationManifest: Sendable, Equatable {
         version = text(
             ["CFBundleShortVersionString", "CFBundleVersion"], within: Limits.applicationVersion, in: entries)
         icon = icons(in: entries)
+        // Xcode replaces a build variable when it copies the file. Without Xcode it stays.
+        let written = text(["CFBundleDevelopmentRegion"], within: StringsTables.regionLimit, in: entries)
+        region = written.flatMap { $0.hasPrefix("$(") || $0.hasPrefix("${") ? nil : $0 }
         if let value = entries["APLLogging"] {
             isLogging = value.booleanValue ?? false
             if value.booleanValue == nil { refuse("APLLogging", "it is \(value.kind); write <true/> or <false/>") }

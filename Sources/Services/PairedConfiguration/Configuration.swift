@@ -48,7 +48,7 @@ open class Configuration: @unchecked Sendable {
         if manifest.isLogging { PairedLog.isVerbose = true }
         edits = EditedSettings(store)
         let discovery = PropertyDiscovery(self)
-        var pages = settingsBundle.map { SettingsBundleFiles($0).read() } ?? SettingsBundle()
+        var pages = settingsBundle.map { SettingsBundleFiles($0).read(region: manifest.region) } ?? SettingsBundle()
         let schema = SettingsSchema(pages.refine(discovery.declarations))
         for (index, property) in discovery.properties.enumerated() { property.bind(to: store, at: index) }
         let ofPages = pages.defaults(of: schema)

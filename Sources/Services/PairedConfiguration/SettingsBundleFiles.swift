@@ -39,13 +39,14 @@ struct SettingsBundleFiles {
     }
 
     /// The pages and what is wrong with them.
-    func read() -> SettingsBundle {
+    /// - Parameter region: the language that the app was written in; nil for English.
+    func read(region: String?) -> SettingsBundle {
         if let fault {
             let problem = SettingsBundleProblem.unreadablePage(PageTree.root, reason: fault.description)
             return SettingsBundle(PageTree { _ throws(SettingsBundleProblem) in throw problem })
         }
         var problems: [SettingsBundleProblem] = []
-        let strings = strings(&problems)
+        let strings = strings(region, &problems)
         var tree = PageTree(device: device, strings: strings) { name throws(SettingsBundleProblem) in try page(name) }
         for (count, name) in tree.imageNames.enumerated() {
             let tooMany = SettingsBundleProblem.unreadableImage(name, reason: "there are too many")
@@ -99,8 +100,8 @@ struct SettingsBundleFiles {
     }
 
     /// All translations; of one table in two bundles the first counts.
-    private func strings(_ problems: inout [SettingsBundleProblem]) -> StringsTables {
-        var tables = StringsTables()
+    private func strings(_ region: String?, _ problems: inout [SettingsBundleProblem]) -> StringsTables {
+        var tables = StringsTables(region: region)
         for bundle in bundles.reversed() {
             for folder in ((try? bundle.names()) ?? []).sorted() where folder.hasSuffix(".lproj") {
                 guard let directory = try? EnvironmentFile.opened("\(bundle.path)/\(folder)") else { continue }

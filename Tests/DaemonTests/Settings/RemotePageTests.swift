@@ -139,6 +139,27 @@ import Testing
         #expect(PageTree(open)["Root"]?.specifiers.map(\.key) == ["night", "volume", "pin", "test"])
     }
 
+    @Test("PAG-7, PAG-10: a primary's reader of another language has the open entries in the app's own language")
+    func ownLanguage() throws {
+        var strings = StringsTables(region: "de")
+        for (language, text) in [("de", "Lautstärke"), ("en", "Loudness")] {
+            _ = strings.add(["Volume": text], table: "Root", language: language)
+        }
+        let tree = PageTree(strings: strings) { name throws(SettingsBundleProblem) in
+            name == PageTree.root ? ["PreferenceSpecifiers": [.dictionary(Self.entries[1].entries)]] : nil
+        }
+        let declarations = [
+            SettingDeclaration(
+                name: "volume", type: .integer, editor: .slider, summary: "", bounds: .integer(0...100),
+                access: .counterpart, initialValue: .integer(7))
+        ]
+        let layout = tree.layout(for: SettingsSchema(declarations))
+        _ = try startApp(SchemaDocument(writing: declarations, layout: layout))
+        let open = try SchemaDocument(reading: try #require(ask("settings-schema").body["schema"]?.dataValue))
+        let view = try #require(PageView.make(PageTree(open), open.schema, PageRequest(languages: ["fr"])))
+        #expect(view.rows.map(\.title) == ["Lautstärke"])
+    }
+
     @Test("LIM-116, SES-82: a primary's presses have the pace of its edits, and its looks at pages one of their own")
     func pace() throws {
         let app = try startApp()
