@@ -96,6 +96,8 @@ import Testing
                 let load = fixture.load(RotatingConfiguration(), in: directory.path)
                 #expect(load.applied?.version == 7)
                 #expect(load.applied?.isSignerRevoked == isRevoked ?? false)
+                let isMarked = load.applied?.description.hasSuffix(", signed by a key that is revoked")
+                #expect(isMarked == isRevoked ?? false)
                 #expect(load.failures.isEmpty)
             }
         }

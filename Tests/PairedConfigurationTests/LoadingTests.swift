@@ -21,7 +21,11 @@ import Testing
             try fixture.writeActive(envelope, in: directory)
             let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(1_000_000))
             #expect(app.volume == 90)
-            #expect(app.applied?.digest == SHA256.digest(envelope))
+            let applied = try #require(app.applied)
+            #expect(applied.digest == SHA256.digest(envelope))
+            let printed = "\(ConfigurationEvent.applied(applied))"
+            #expect(printed.hasPrefix("applied(version \(applied.version) for \(applied.target.text), "))
+            #expect(!printed.contains("["), "a digest is no list of numbers")
             #expect(fixture.verdict(app, try fixture.message(envelope, mark: 7)) == "applied")
         }
     }

@@ -155,9 +155,11 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
         #expect(fixture.verdict(app, try fixture.message(foreign, allowsInvalid: true)) == "applied")
         #expect(app.volume == 50)
         #expect(app.applied?.hasInvalidSignature == true)
+        #expect(app.applied?.description.hasSuffix(", with an invalid signature") == true)
         let good = try fixture.envelope(version: 7)
         #expect(fixture.verdict(app, try fixture.message(good, allowsInvalid: true)) == "applied")
         #expect(app.applied?.hasInvalidSignature == false)
+        #expect(app.applied?.description.contains("invalid") == false)
         #expect(app.volume == 90)
     }
 

@@ -225,6 +225,16 @@ struct InstalledConfigurationTests {
         #expect(verdict?.name == "malformed")
     }
 
+    @Test("CFG-60: a verdict is one line: its name, and its text if there is one")
+    func verdictsAreLines() {
+        let cases: [(name: String?, text: String, line: String)] = [
+            ("applied", "", "applied"), (nil, "", "no verdict yet"), (nil, "slow", "no verdict yet: slow"),
+        ]
+        for (name, text, line) in cases {
+            #expect(ConfigurationVerdict(name: name, text: text).description == line)
+        }
+    }
+
     @Test("CFG-110: an app has its user's edits at its next start before a daemon answers, and each daemon's by itself")
     func remembersItsHome() throws {
         let (home, own) = (TemporaryDirectory(), TemporaryDirectory())

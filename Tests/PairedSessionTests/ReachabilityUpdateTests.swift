@@ -36,6 +36,7 @@ struct ReachabilityUpdateTests {
         change(.background, .counterpartAbsent)
         let second = fixture.session.reachability
         #expect(second.level == .background && second.revision == first.revision + 1 && second.since > first.since)
+        #expect(first.description == "immediate" && second.description == "background (counterpart-absent)")
     }
 
     @Test("SES-35: a flap that the daemon coalesced counts, though it ended as it began")

@@ -20,6 +20,15 @@ public struct AppliedConfiguration: Sendable, Hashable {
     public let isSignerRevoked: Bool
 }
 
+extension AppliedConfiguration: CustomStringConvertible {
+    /// A line for a log.
+    public var description: String {
+        "version \(version) for \(target), \(transaction), SHA-256 \(Hexadecimal.encode(digest))"
+            + (hasInvalidSignature ? ", with an invalid signature" : "")
+            + (isSignerRevoked ? ", signed by a key that is revoked" : "")
+    }
+}
+
 /// A signed configuration that was not applied.
 public struct ConfigurationRejection: Error, Sendable, Hashable, CustomStringConvertible {
     /// The stable name of the reason.

@@ -20,6 +20,11 @@ public struct ReachabilityStatus: Sendable, Equatable {
     public var isImmediate: Bool { level == .immediate }
 }
 
+extension ReachabilityStatus: CustomStringConvertible {
+    /// A line for a log.
+    public var description: String { level.rawValue + (reason == .none ? "" : " (\(reason.rawValue))") }
+}
+
 /// One pairing of this device as a host app sees it.
 public struct PairedDevice: Sendable, Equatable {
     /// Names the pairing on both devices.

@@ -18,6 +18,11 @@ public struct ConfigurationVerdict: Sendable, Hashable {
     }
 }
 
+extension ConfigurationVerdict: CustomStringConvertible {
+    /// A line for a log.
+    public var description: String { (name ?? "no verdict yet") + (text.isEmpty ? "" : ": \(text)") }
+}
+
 extension PairedSession {
     /// Hands the exact bytes of a signed configuration for this app to this device's daemon (CFG-60): what
     /// `Configuration.handleOpen(url:submit:)` has found in a link. The daemon verifies it, and it comes back through
