@@ -30,7 +30,13 @@ import Testing
         let input = ValuesInput(parsed, assignments: parsed.operands)
         let error = SettingError(property: "hosts", value: "[\"q\"]", rule: .type(.strings))
         let refusal = CommandFailure.refused("\(error) [schema]")
-        #expect(input.explained(refusal).text.hasPrefix(refusal.text + "\nLists need --values FILE"))
+        let way = "A list needs --values FILE, with one JSON object such as {\"KEY\": [\"a\", \"b\"]}"
+        #expect(input.explained(refusal).text == "\(refusal.text)\n\(way)")
+        let ways: [(SettingType, String)] = [(.date, "\"$date\""), (.boolean, "true or false"), (.data, "\"$data\"")]
+        for (type, way) in ways {
+            let other = CommandFailure.refused("\(SettingError(property: "a", value: "'x'", rule: .type(type)))")
+            #expect(input.explained(other).text.contains(way))
+        }
         let bound = CommandFailure.refused("volume: 101 is over the maximum 100 [schema]")
         #expect(input.explained(bound) == bound && input.explained(.usage("x")) == .usage("x"))
         #expect(ValuesInput(parsed, assignments: []).explained(refusal) == refusal)

@@ -60,8 +60,11 @@ extension Subcommand {
             Option.valued("nothing", "KEY", "set to no value, where the property allows that").repeated, .json,
         ],
         notes: """
-            VALUE is true, 7, 1.5, or text; "7" is text. An edit hides what the app itself has stored, and is hidden by
-            signed configuration. A secret belongs into a file: arguments are visible to other users.
+            VALUE is true, 7, 1.5, or text; "7" is text. Lists, data (base64url) and dates (milliseconds since 1970)
+            need --values FILE, with {"hosts": ["a", "b"], "photo": {"$data": "AAEC"}, "day": {"$date": 1795426200000}}.
+            'tandem settings edit' takes a date as the page shows it.
+            An edit hides what the app itself has stored, and is hidden by signed configuration. A secret belongs into a
+            file: arguments are visible to other users.
             """,
         examples: [
             "settings set --app org.example.lamp volume=80 logging=true",

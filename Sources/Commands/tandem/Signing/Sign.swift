@@ -33,6 +33,8 @@ extension Subcommand {
         ],
         notes: """
             A key that is not among the values has no override: the values are the complete set, not a change.
+            An on-off setting is true or false, also if the app's settings page stores other values for them. Besides
+            on-off settings, numbers and texts only a list of texts can be signed; it needs --values.
             A private key on a token has a URI (RFC 7512) in the place of FILE, such as 'pkcs11:token=safe;object=signing';
             it needs OpenSSL's provider 'pkcs11'. Its PIN is asked for, or read as a passphrase.
             """,
@@ -187,11 +189,29 @@ struct ValuesInput {
 
     /// A refusal with the way out, if a value of the arguments may have another type than was meant.
     func explained(_ failure: CommandFailure) -> CommandFailure {
-        guard !assignments.isEmpty, case .refused(let text) = failure, text.contains("is not of type string") else {
-            return failure
-        }
-        return .refused("\(text)\nLists need --values FILE. Quote a text that looks like a number: KEY='\"123\"'")
+        guard !assignments.isEmpty, case .refused(let text) = failure else { return failure }
+        let types = text.split(separator: "is not of type ").dropFirst().map { $0.prefix(while: \.isLetter) }
+        let ways = Self.ways.filter { way in way.types.contains { types.contains($0.rawValue[...]) } }
+        return ways.isEmpty ? failure : .refused(([text] + ways.map(\.text)).joined(separator: "\n"))
     }
+
+    /// The way to write a value of each type that is not written as its plain text.
+    private static let ways: [(types: [SettingType], text: String)] = [
+        (
+            [.strings, .array, .set],
+            "A list needs --values FILE, with one JSON object such as {\"KEY\": [\"a\", \"b\"]}"
+        ),
+        ([.dictionary], "An object needs --values FILE, such as {\"KEY\": {\"a\": 1}}"),
+        ([.string], "Quote a text that looks like a number: KEY='\"123\"'"),
+        ([.boolean], "Write true or false, also if the app's settings page stores other values for them"),
+        (
+            [.date],
+            "A date needs --values FILE with {\"KEY\": {\"$date\": 1795426200000}}, milliseconds since 1970; "
+                + "'tandem settings edit' takes 2026-11-23T09:30"
+        ),
+        ([.data], "Data needs --values FILE with {\"KEY\": {\"$data\": \"AAEC\"}}, in base64url"),
+        ([.coded], "Only the app itself writes a value of this type"),
+    ]
 
     /// One `KEY=VALUE`.
     static func assignment(_ text: String) throws(CommandFailure) -> (String, PropertyListValue) {
