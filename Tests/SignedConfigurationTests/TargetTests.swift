@@ -49,6 +49,25 @@ import Testing
         }
     }
 
+    @Test("CFG-20: a refusal for its target names that of the device")
+    func aRefusalNamesTheTargetOfTheDevice() throws {
+        let (target, own) = (try PairedIdentifier(text: "custom:new"), try PairedIdentifier(text: "custom:old"))
+        let bytes = try Fixture.envelope { $0.target = target }
+        let cases: [(PairedIdentifier?, String)] = [(own, "'custom:old' is this"), (nil, "this device has no paired")]
+        for (identifier, text) in cases {
+            var context = try Fixture.context()
+            context.target = identifier
+            #expect {
+                try ApplicableConfiguration(verifying: bytes, in: context)
+            } throws: { error in
+                let failure = error as? VerificationFailure
+                return failure?.rejection == .wrongTarget
+                    && failure?.detail.hasPrefix(text) == true
+                    && failure?.detail.hasSuffix("; it is for 'custom:new'") == true
+            }
+        }
+    }
+
     @Test("CFG-20: what is for one secondary is refused by another")
     func whatIsForOneSecondaryIsRefusedByAnother() throws {
         let other = UniqueIdentifier.random()

@@ -16,7 +16,10 @@ extension ConfigurationPayload {
 
     /// Why it is not for this device, which has the identifier for the app; nil if it is.
     func mismatch(_ identifier: PairedIdentifier?, _ device: UniqueIdentifier?) -> String? {
-        guard isFor(identifier) else { return "it is for '\(target.text)', not for this device's paired identifier" }
+        guard isFor(identifier) else {
+            let own = identifier.map { "'\($0.text)' is this device's paired identifier for the app" }
+            return "\(own ?? "this device has no paired identifier for the app"); it is for '\(target.text)'"
+        }
         if admits(device) { return nil }
         return device == nil
             ? "it is for some secondaries of this target only, and it is not known which one this is"
