@@ -75,6 +75,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
         let other = Preferences(preferences: second)
         let events = other.observedEvents()
         #expect(other.token.isEmpty && "\(events.all)".contains("locked"))
+        #expect("\(events.all)".contains("unlockPreferences(passphrase:)"), "the way out")
         #expect(fault { try second.unlock(passphrase: "wrong horse") } == .locked)
         #expect(fault { try other.readPreferences() } == .locked)
         try second.unlock(passphrase: "correct horse")
@@ -201,7 +202,10 @@ private final class Preferences: Configuration, @unchecked Sendable {
     @Test("SET-36: a passphrase in the kernel's keyring opens the store; without one it is locked")
     func keyring() throws {
         let missing = store(.afterFirstUnlock, keyring: "tandem:test:none")
-        #expect(fault { try missing.update { _ in PreferenceEdit() } } == .locked)
+        let error = #expect(throws: PreferenceStoreError.self) { try missing.update { _ in PreferenceEdit() } }
+        #expect(error?.reason == .locked)
+        let ways = ["the keyring has no user key 'tandem:test:none'", "until it is there", "unlockPreferences("]
+        for way in ways { #expect(error?.detail.contains(way) == true, "\(way)") }
         // A container may forbid keyrings.
         let description = "tandem:test:\(getpid())"
         guard ProcessKeyring.add(description, "correct horse") else { return }
@@ -210,7 +214,8 @@ private final class Preferences: Configuration, @unchecked Sendable {
         try store(.afterFirstUnlock).unlock(passphrase: "correct horse")
         let unasked = ProtectedPreferences(
             place.path("other"), accessibility: .whenPasscodeSetThisDeviceOnly, keyring: description)
-        #expect(fault { try unasked.update { _ in PreferenceEdit() } } == .locked)
+        let passcode = #expect(throws: PreferenceStoreError.self) { try unasked.update { _ in PreferenceEdit() } }
+        #expect(passcode?.reason == .locked && passcode?.detail.contains("keyring") == false)
     }
 
     @Test("SET-37: a store that was changed or cut is damaged and is kept aside, like any other")

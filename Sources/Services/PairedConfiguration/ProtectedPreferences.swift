@@ -245,8 +245,15 @@ private final class ProtectionKeys: Sendable {
         if accessibility.isAlways { return try keyFile(making: making) }
         if let passphrase = state.withLock(\.passphrase) { return passphrase }
         if let keyring, var found = Linux.keyringContent(keyring) { return SecretBytes(taking: &found) }
-        let detail = keyring.map { "the keyring has no user key '\($0)'" } ?? "there is no passphrase yet"
-        throw PreferenceFault(reason: .locked, detail: detail)
+        throw PreferenceFault(reason: .locked, detail: lockedDetail)
+    }
+
+    /// The missing key, and the ways to supply it. Nothing watches the keyring: each use of the store reads it.
+    private var lockedDetail: String {
+        let unlocks = "until the app calls unlockPreferences(passphrase:)"
+        guard let keyring else { return "there is no passphrase yet: preferences wait \(unlocks)" }
+        return "the keyring has no user key '\(keyring)': preferences wait until it is there and the app changes one "
+            + "or calls readPreferences(), or \(unlocks)"
     }
 
     /// The key in the file beside the store; the writer of the store has the turn at their directory.
