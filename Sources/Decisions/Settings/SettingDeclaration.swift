@@ -60,7 +60,8 @@ public struct SettingDeclaration: Sendable {
     public let choices: [SettingChoice]
     /// The pictures of a slider; nil for any other control.
     public let icon: SliderIcon?
-    /// A change takes effect at the next start of the application only.
+    /// Pages, changes and snapshots say that a change takes effect at the next start of the application; the property
+    /// itself changes at once (SET-47).
     public let needsRestart: Bool
     /// The value is shown nowhere: errors, descriptions, events and reports have ``SettingError/redacted`` instead.
     public package(set) var isSecret: Bool

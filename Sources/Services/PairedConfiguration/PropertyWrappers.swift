@@ -27,7 +27,8 @@ public import TandemSettings
     ///   - summary: what it is, for people.
     ///   - on: the value that stores and settings pages keep for on (`TrueValue`).
     ///   - off: the value that they keep for off (`FalseValue`).
-    ///   - restart: a change takes effect at the next start only.
+    ///   - restart: pages, changes and snapshots say that a change takes effect at the next start; the property itself
+    ///     changes at once.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     ///   - title: its label on a settings page; nil for its name.
@@ -61,7 +62,8 @@ public import TandemSettings
     ///   - summary: what it is, for people.
     ///   - range: the bounds in the property's own type.
     ///   - icon: the pictures at the two ends.
-    ///   - restart: a change takes effect at the next start only.
+    ///   - restart: pages, changes and snapshots say that a change takes effect at the next start; the property itself
+    ///     changes at once.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     ///   - title: its label on a settings page; nil for its name.
@@ -96,7 +98,8 @@ public import TandemSettings
     ///   - summary: what it is, for people.
     ///   - range: the bounds in the property's own type, both included.
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.
-    ///   - restart: a change takes effect at the next start only.
+    ///   - restart: pages, changes and snapshots say that a change takes effect at the next start; the property itself
+    ///     changes at once.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     ///   - title: its label on a settings page; nil for its name.
@@ -149,7 +152,8 @@ public import TandemSettings
     ///   - wrappedValue: the default; without one false, 0, an empty text or nil.
     ///   - summary: what it is, for people.
     ///   - choices: label and value; each label once.
-    ///   - restart: a change takes effect at the next start only.
+    ///   - restart: pages, changes and snapshots say that a change takes effect at the next start; the property itself
+    ///     changes at once.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     ///   - title: its label on a settings page; nil for its name.
@@ -197,7 +201,8 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - range: the bounds in the property's own type, both included.
     ///   - pattern: searched in the shortest decimal text, with its anchors as written; nil or empty for none.
     ///   - choices: label and value; each label once.
-    ///   - restart: a change takes effect at the next start only.
+    ///   - restart: pages, changes and snapshots say that a change takes effect at the next start; the property itself
+    ///     changes at once.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     ///   - title: its label on a settings page; nil for its name.
@@ -242,7 +247,8 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ///   - wrappedValue: the default; without one false, 0, an empty text or list, an enumeration's first case, or nil.
     ///   - summary: what it is, for people.
     ///   - key: the key in stores; nil for the property's name.
-    ///   - restart: a change takes effect at the next start only.
+    ///   - restart: pages, changes and snapshots say that a change takes effect at the next start; the property itself
+    ///     changes at once.
     ///   - secret: no error, event, log or report shows the value; this does not encrypt it.
     ///   - access: those who may edit it beside the app: nobody, a person on this device, or one on the paired, too.
     ///   - title: its label on a settings page; nil for its name.
