@@ -23,7 +23,7 @@ public struct AppliedConfiguration: Sendable, Hashable {
 extension AppliedConfiguration: CustomStringConvertible {
     /// A line for a log.
     public var description: String {
-        "version \(version) for \(target), \(transaction), SHA-256 \(Hexadecimal.encode(digest))"
+        "version \(version) for \(target), txid \(transaction), SHA-256 \(Hexadecimal.encode(digest))"
             + (hasInvalidSignature ? ", with an invalid signature" : "")
             + (isSignerRevoked ? ", signed by a key that is revoked" : "")
     }
