@@ -434,6 +434,23 @@ import Testing
         #expect(answers.map(\.name) == ["full"])
     }
 
+    @Test("CTL-41, LIM-104: one change answers all requests of a user that wait, and none of them is full")
+    func wokenWaiters() throws {
+        _ = try startApp()
+        let ordinal = try #require(ask("settings-get").body["ordinal"])
+        let body = nodes.body(["after": ordinal, "wait": 60_000])
+        var answers: [ControlAnswer] = []
+        for _ in 0..<64 { nodes.begin(nodes.secondary, "settings-get", body) { answers.append($0) } }
+        nodes.clock.run()
+        #expect(answers.isEmpty && set(["volume": 80]).code == 0)
+        nodes.run(until: { answers.count == 64 })
+        #expect(answers.allSatisfy { $0.code == 0 && $0.body["ordinal"] != ordinal })
+        // The change has come before these: they have nothing to wait for.
+        for _ in 0..<64 { nodes.begin(nodes.secondary, "settings-get", body) { answers.append($0) } }
+        nodes.run(until: { answers.count == 128 })
+        #expect(answers.allSatisfy { $0.code == 0 })
+    }
+
     @Test("LIM-102: of one user's changes four wait for the disk, and the next is full")
     func changesAtOnce() throws {
         _ = try startApp()

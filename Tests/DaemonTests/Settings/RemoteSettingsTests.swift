@@ -317,6 +317,29 @@ import Testing
         #expect(order == ["user 1", "user 2", "user 1", "user 1"])
     }
 
+    @Test("CTL-41, LIM-102: requests that a change has woken take turns, and the request of another user goes between")
+    func turnsOfWaiters() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        let change = try SettingsChange(BodyFields(["values": ["volume": 80]]))
+        var order: [String] = []
+        for _ in 0..<6 {
+            end.scheduler.start { [settings = end.settings, app = end.app] in
+                let answer = try? await settings.state(
+                    of: app, after: 1, atMost: .seconds(60), for: .user(1), isStillAllowed: { true })
+                order.append(answer.map { "user 1, \($0.ordinal)" } ?? "none")
+            }
+        }
+        end.run()
+        #expect(order.isEmpty)
+        end.scheduler.start { [settings = end.settings, app = end.app] in
+            _ = try? await settings.set(change, of: app, by: .user(3), isStillAllowed: { true })
+            let answer = try? await settings.state(of: app, for: .user(2))
+            order.append(answer == nil ? "none" : "user 2")
+        }
+        for _ in 0..<3 { end.run() }
+        #expect(order.prefix(2).contains("user 2") && order.count { $0 == "user 1, 2" } == 6, "\(order)")
+    }
+
     @Test("SES-72: an answer of another request is dropped, and a frame that does not read has no place")
     func answers() throws {
         let end = try OneEnd(as: .primary)

@@ -77,11 +77,9 @@ struct SettingsGetCommand: ControlCommand {
         asked[BodyKey.after] = after.map { PropertyListValue($0) }
         if wait > .zero { asked["wait"] = .integer(wait.saturatingMilliseconds) }
         return try await request.run(on: node, remote: (.settingsGet, asked)) { settings throws(SettingsFailure) in
-            let ordinal = try await settings.waitForChange(
-                of: request.app, after: after, atMost: wait, for: request.editor.payer)
-            // The operator may have given the app to another user meanwhile.
-            guard request.isAllowed(on: node) else { throw SettingsFailure.notAllowed }
-            let state = try await settings.state(of: request.app, for: request.editor.payer)
+            let (state, ordinal) = try await settings.state(
+                of: request.app, after: after, atMost: wait, for: request.editor.payer,
+                isStillAllowed: { request.isAllowed(on: node) })
             let rows = state.rows { node.pairings[$0]?.name }
             return [
                 "settings": .array(rows.map { .dictionary($0) }), "digest": .data(state.digest),

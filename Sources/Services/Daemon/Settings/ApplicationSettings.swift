@@ -39,7 +39,7 @@ final class ApplicationSettings {
 
     /// Schemas and requests of one payer that wait for the disk (LIM-102).
     private static var underWayLimit: Int { 4 }
-    /// Requests of one payer that wait for a change (LIM-104).
+    /// Requests of one payer that may wait for a change, until they are answered (LIM-104).
     private static var waiterLimit: Int { 64 }
     /// Keys that the line of the log about an edit names (CTL-41).
     private static var loggedKeys: Int { 8 }
@@ -55,6 +55,7 @@ final class ApplicationSettings {
     private let documents = SchemaDocumentCache()
     /// One payer's costly schema stands before one job of each other payer, and no more.
     private var turns = JobTurns<SettingsPayer, () -> Void>(limit: 1)
+    /// The requests that may wait for a change, until they are answered.
     private var waiters: [(app: ApplicationIdentifier, payer: SettingsPayer, changed: Expectation<Bool>)] = []
     /// Grows with each change of an app; one for each app that has changed since the start.
     private var ordinals: [ApplicationIdentifier: UInt64] = [:]
@@ -144,8 +145,15 @@ final class ApplicationSettings {
     func state(
         of app: ApplicationIdentifier, for payer: SettingsPayer
     ) async throws(SettingsFailure) -> SettingsState {
+        try await state(of: app, for: payer, isWaiter: false, isStillAllowed: { true })
+    }
+
+    private func state(
+        of app: ApplicationIdentifier, for payer: SettingsPayer, isWaiter: Bool, isStillAllowed: @escaping () -> Bool
+    ) async throws(SettingsFailure) -> SettingsState {
         let signed = device.signed(app)
-        let state = try await read(app, for: payer) { [marks] folder throws(SettingsFailure) -> SettingsState? in
+        let state = try await read(app, for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
+            [marks] folder throws(SettingsFailure) -> SettingsState? in
             let whole = try folder.document()
             var shown = whole
             if case .pairing = payer {
@@ -414,31 +422,46 @@ final class ApplicationSettings {
         for waiter in waiters where waiter.app == app { waiter.changed.fulfil(true) }
     }
 
-    /// Waits for a change of an app after an ordinal, at most for a time; returns the present ordinal.
-    func waitForChange(
-        of app: ApplicationIdentifier, after ordinal: UInt64?, atMost wait: Duration, for payer: SettingsPayer
-    ) async throws(SettingsFailure) -> UInt64 {
-        let present = ordinals[app, default: 1]
-        guard ordinal == present, wait > .zero else { return present }
+    /// The state of an app's settings, after a change if the ordinal is the present one.
+    ///
+    /// LIM-104 counts a request with a wait until it is answered, and LIM-102 does not count it. A change wakes all
+    /// such requests at once, and none of them may fail because the others read the files, too.
+    /// - Parameters:
+    ///   - wait: the longest time to wait for a change; zero for a request that takes the present state.
+    ///   - isStillAllowed: whether the asker may see the app's settings, asked after the wait and when its turn has come.
+    /// - Returns: the state, and an ordinal that is no newer.
+    func state(
+        of app: ApplicationIdentifier, after ordinal: UInt64?, atMost wait: Duration, for payer: SettingsPayer,
+        isStillAllowed: @escaping () -> Bool
+    ) async throws(SettingsFailure) -> (state: SettingsState, ordinal: UInt64) {
+        guard wait > .zero else {
+            let present = ordinals[app, default: 1]
+            return (try await state(of: app, for: payer), present)
+        }
         guard waiters.count(where: { $0.payer == payer }) < Self.waiterLimit else { throw .busy }
         let changed = Expectation<Bool>(on: scheduler)
         waiters.append((app, payer, changed))
-        _ = await changed.value(within: wait)
-        waiters.removeAll { $0.changed === changed }
-        return ordinals[app, default: 1]
+        defer { waiters.removeAll { $0.changed === changed } }
+        if ordinal == ordinals[app, default: 1] { _ = await changed.value(within: wait) }
+        // The app may have got another owner, or another side, meanwhile.
+        guard isStillAllowed() else { throw .notAllowed }
+        let present = ordinals[app, default: 1]
+        return (try await state(of: app, for: payer, isWaiter: true, isStillAllowed: isStillAllowed), present)
     }
 
     // MARK: the thread
 
     /// Runs a job on the files of an app that has sent a schema.
     private func read<Value: Sendable>(
-        _ app: ApplicationIdentifier, for payer: SettingsPayer, isStillAllowed: @escaping () -> Bool = { true },
+        _ app: ApplicationIdentifier, for payer: SettingsPayer, isWaiter: Bool = false,
+        isStillAllowed: @escaping () -> Bool = { true },
         _ job: @escaping @Sendable (SettingsFolder) throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
         let folder = try folder(of: app)
         guard let digest = folder.schema else { throw .noSchema }
         do throws(SettingsFailure) {
-            return try await perform(for: payer, isStillAllowed: isStillAllowed) { () throws(SettingsFailure) in
+            return try await perform(for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
+                () throws(SettingsFailure) in
                 try job(folder)
             }
         } catch {
@@ -452,13 +475,17 @@ final class ApplicationSettings {
         }
     }
 
-    /// - Parameter isStillAllowed: asked when the turn has come: the end of a pairing does not wait for turns.
+    /// - Parameters:
+    ///   - isWaiter: LIM-104 counts the request. It takes its turn among the payer's others, which LIM-102 counts.
+    ///   - isStillAllowed: asked when the turn has come: the end of a pairing does not wait for turns.
     private func perform<Value: Sendable>(
-        for payer: SettingsPayer, isStillAllowed: @escaping () -> Bool = { true },
+        for payer: SettingsPayer, isWaiter: Bool = false, isStillAllowed: @escaping () -> Bool = { true },
         _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
-        guard underWay[payer, default: 0] < Self.underWayLimit else { throw .busy }
-        underWay[payer, default: 0] += 1
+        if !isWaiter {
+            guard underWay[payer, default: 0] < Self.underWayLimit else { throw .busy }
+            underWay[payer, default: 0] += 1
+        }
         // Unsafe, because a worker that closes calls back no more.
         let result = await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<Value, SettingsFailure>, Never>) in
@@ -469,8 +496,10 @@ final class ApplicationSettings {
             turns.add(begin, of: payer)?()
         }
         turns.ended(of: payer)?()
-        let others = underWay[payer, default: 1] - 1
-        underWay[payer] = others > 0 ? others : nil
+        if !isWaiter {
+            let others = underWay[payer, default: 1] - 1
+            underWay[payer] = others > 0 ? others : nil
+        }
         return try result.get()
     }
 

@@ -347,12 +347,10 @@ final class RemoteSettings {
 
     private func rows(_ query: SettingsQueryFrame) async throws(SettingsFailure) -> PropertyListDictionary {
         let wait = Duration.milliseconds(query.body["wait"]?.integerValue ?? 0)
-        let ordinal = try await settings.waitForChange(
+        // The operator may remove the app during the wait, and its user may register it on the other side.
+        let (open, ordinal) = try await settings.state(
             of: query.app, after: query.body[BodyKey.after]?.unsignedValue, atMost: min(wait, Self.waitLimit),
-            for: .pairing(query.pairing))
-        // The operator may have removed the app meanwhile, and its user registered it on the other side.
-        try checkSide(of: query.app)
-        let open = try await settings.state(of: query.app, for: .pairing(query.pairing))
+            for: .pairing(query.pairing), isStillAllowed: { [device] in device.side(query.app) == .secondary })
         let isShort = query.body["digest"] == .data(open.digest)
         var body: PropertyListDictionary = ["digest": .data(open.digest), "ordinal": PropertyListValue(ordinal)]
         body["settings"] = .array((isShort ? open.shortRows : open.declaredRows).map { .dictionary($0) })
