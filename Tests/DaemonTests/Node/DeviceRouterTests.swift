@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemFiles
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -151,6 +152,43 @@ import Testing
             #expect(router.receive(envelope, from: key.pairing)?.name == .unexpected, "\(kind)")
         }
         #expect(path.refusals.isEmpty, "the path's owner refuses")
+    }
+
+    /// Requests about settings of a secondary without apps.
+    private func requests(in directory: TemporaryDirectory) throws -> RemoteSettings {
+        let questions = PageQuestions(
+            to: PageQuestions.Surroundings(connected: { _ in nil }, offer: { _, _, _, _ in }),
+            scheduler: device.scheduler)
+        let settings = ApplicationSettings(
+            in: try OwnedDirectory(existing: directory.path),
+            device: ApplicationSettings.Surroundings(
+                owners: { [:] }, schema: { _ in nil }, describe: { _, _, _ in true }, lost: { _, _ in },
+                signed: { _ in SignedValues() }, reload: { _, done in done() }, questions: questions,
+                log: { _, _ in }), scheduler: device.scheduler)
+        return RemoteSettings(
+            settings,
+            device: RemoteSettings.Surroundings(
+                role: { _ in .secondary }, name: { _ in "peer" }, schema: { _, _ in nil }),
+            scheduler: device.scheduler)
+    }
+
+    @Test func `SES-21, SES-72: a request about settings that does not read is refused with kind and fault`() throws {
+        let directory = TemporaryDirectory()
+        router.settings = try requests(in: directory)
+        open()
+        for kind in [FrameKind.query, .answer] {
+            var envelope = Envelope(kind, app: key.app, pairing: key.pairing, id: .random())
+            let nameless = router.receive(envelope, from: key.pairing)
+            #expect(nameless?.name == .envelope && nameless?.text.hasPrefix("in \(kind.rawValue): ") == true)
+            #expect(nameless?.text.contains("'command'") == true)
+            envelope[.command] = "settings-get"
+            envelope.body = [1, 2, 3]
+            let damaged = router.receive(envelope, from: key.pairing)
+            #expect(damaged?.name == .malformed && damaged?.text.hasPrefix("in \(kind.rawValue): ") == true)
+        }
+        router.close(key.pairing, .noLink)
+        router.open(key.pairing, over: path, capabilities: [])
+        #expect(router.receive(Envelope(.query), from: key.pairing)?.name == .unexpected, "not a link with `edits`")
     }
 
     @Test func `DEL-13: an acknowledgement of what was never sent ends the path`() {

@@ -202,13 +202,13 @@ import Testing
         /// The other device asks.
         func query(_ command: ControlName, _ body: PropertyListDictionary) throws {
             let frame = SettingsQueryFrame(command, id: .random(), app: app, pairing: pairing, body: body)
-            #expect(remote.receive(try frame.envelope, from: pairing))
+            #expect(try remote.receive(frame.envelope, from: pairing))
             run()
         }
 
         func answer(_ query: Envelope, _ body: PropertyListDictionary) throws {
             let frame = SettingsAnswerFrame(to: try SettingsQueryFrame(query), body: body)
-            #expect(remote.receive(try frame.envelope, from: pairing))
+            #expect(try remote.receive(frame.envelope, from: pairing))
             run()
         }
     }
@@ -340,28 +340,28 @@ import Testing
         #expect(order.prefix(2).contains("user 2") && order.count { $0 == "user 1, 2" } == 6, "\(order)")
     }
 
-    @Test("SES-72: an answer of another request is dropped, and a frame that does not read has no place")
+    @Test("SES-72: an answer of another request is dropped, and a frame that does not read is a fault")
     func answers() throws {
         let end = try OneEnd(as: .primary)
         var sent: [Envelope] = []
         var results: [Result<PropertyListDictionary, ControlFailure>] = []
-        #expect(!end.remote.receive(Envelope(.query), from: end.pairing), "no link")
+        #expect(try !end.remote.receive(Envelope(.query), from: end.pairing), "no link")
         try end.link { sent.append($0) }
         end.ask { results.append($0) }
         let query = try SettingsQueryFrame(try #require(sent.first))
         let other = SettingsQueryFrame(.settingsGet, id: .random(), app: end.app, pairing: end.pairing, body: [:])
-        #expect(end.remote.receive(try SettingsAnswerFrame(to: other, body: [:]).envelope, from: end.pairing))
+        #expect(try end.remote.receive(SettingsAnswerFrame(to: other, body: [:]).envelope, from: end.pairing))
         end.scheduler.run()
         #expect(results.isEmpty)
         var damaged = try SettingsAnswerFrame(to: query, body: [:]).envelope
         damaged.body = [1, 2, 3]
-        #expect(!end.remote.receive(damaged, from: end.pairing))
+        #expect(throws: WireError.self) { try end.remote.receive(damaged, from: end.pairing) }
         let refusal = SettingsAnswerFrame(to: query, name: "schema", body: ["text": "no"])
-        #expect(end.remote.receive(try refusal.envelope, from: end.pairing))
+        #expect(try end.remote.receive(refusal.envelope, from: end.pairing))
         end.scheduler.run()
         #expect(results.count == 1)
         if case .failure(let failure) = results[0] { #expect(failure.name == "schema" && failure.text == "no") }
-        #expect(end.remote.receive(try other.envelope, from: end.pairing), "a secondary that asks")
+        #expect(try end.remote.receive(other.envelope, from: end.pairing), "a secondary that asks")
         end.scheduler.run()
         #expect(try SettingsAnswerFrame(try #require(sent.last)).name == "wrong-role")
     }

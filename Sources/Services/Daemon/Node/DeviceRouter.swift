@@ -147,22 +147,24 @@ final class DeviceRouter {
             delivery.take(marker: PingFrame(envelope), over: pairing)
             return nil
         case .query, .answer:
-            guard let settings, settings.receive(envelope, from: pairing) else {
-                return (.unexpected, "\(envelope.kind.rawValue) has no place here")
-            }
-            return nil
+            do throws(WireError) {
+                return try settings?.receive(envelope, from: pairing) == true ? nil : Self.misplaced(envelope)
+            } catch { return (error.refusalName, Refusal.text(in: envelope.kind, error)) }
         case .failure where envelope.has(.channel):
             guard let failure = try? FailureFrame(envelope) else { return Self.refusal(.malformed, of: envelope) }
             delivery.take(failure)
             return nil
         default:
-            guard let frame, let port = peers[pairing]?.port else {
-                return (.unexpected, "\(envelope.kind.rawValue) has no place here")
-            }
+            guard let frame, let port = peers[pairing]?.port else { return Self.misplaced(envelope) }
             return port.receive(frame, envelope).map { name in
                 (name, port.refusal(name, in: envelope.kind, envelope).text)
             }
         }
+    }
+
+    /// The refusal of a kind that has no place on the path.
+    private static func misplaced(_ envelope: Envelope) -> Breach {
+        (.unexpected, "\(envelope.kind.rawValue) has no place here")
     }
 
     /// The refusal of a frame of the durable channels, with its kind and the key that is wrong in it (SES-21). The

@@ -130,14 +130,15 @@ final class RemoteSettings {
     func unpaired(_ pairing: UniqueIdentifier) { paces[pairing] = nil }
 
     /// Takes a `query` or an `answer`; false if it has no place on the link.
-    func receive(_ envelope: Envelope, from pairing: UniqueIdentifier) -> Bool {
+    /// - Throws: the fault of a frame that does not read.
+    func receive(_ envelope: Envelope, from pairing: UniqueIdentifier) throws(WireError) -> Bool {
         guard let link = links[pairing] else { return false }
         if envelope.kind == .answer {
-            guard let answer = try? SettingsAnswerFrame(envelope) else { return false }
+            let answer = try SettingsAnswerFrame(envelope)
             link.questions.first { $0.id == answer.id }?.answer.fulfil(answer)
             return true
         }
-        guard let query = try? SettingsQueryFrame(envelope) else { return false }
+        let query = try SettingsQueryFrame(envelope)
         scheduler.start { [weak self] in await self?.answer(query) }
         return true
     }
