@@ -81,6 +81,25 @@ import Testing
         #expect(shown().waiting == 0 && shown().refusal == nil)
     }
 
+    @Test("CTL-12: a secondary refuses keys by each last verdict but 'applied' and 'waiting-for-key'")
+    func refusals() throws {
+        func isRefused(after verdict: Verdict, hasApplication: Bool) throws -> Bool {
+            var deliveries = KeyChainDeliveries()
+            let items = advance(&deliveries)
+            try take(try report(items[0], verdict, counter: 1), &deliveries)
+            return deliveries.standing(of: key, along: chain, in: 1).isRefused(hasApplication: hasApplication)
+        }
+        for rejection in Rejection.allCases {
+            #expect(try isRefused(after: .rejected(rejection), hasApplication: true), "\(rejection)")
+            let alone = try isRefused(after: .rejected(rejection), hasApplication: false)
+            #expect(alone == (rejection != .noKey), "\(rejection) without the app")
+        }
+        for verdict in [Verdict.applied, .waitingForKey] {
+            #expect(try !isRefused(after: verdict, hasApplication: true), "\(verdict)")
+        }
+        #expect(!deliveries.standing(of: key, along: chain, in: 1).isRefused(hasApplication: true), "no report")
+    }
+
     @Test("CFG-92: a step that left its queue without a report is sent again")
     func aStepWithoutAReportIsSentAgain() throws {
         let first = advance(&deliveries)

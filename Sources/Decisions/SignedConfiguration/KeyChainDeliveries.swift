@@ -61,6 +61,13 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         package let waiting: Int
         /// Its last report, if steps are waiting and that does not accept one.
         package let refusal: Result?
+
+        /// Whether the secondary refuses what it lacks (CTL-12). A key that cannot be used refuses a revocation, too.
+        /// One that knows no key yet refuses nothing: nothing is expected of it before its app announces one (CFG-74).
+        package func isRefused(hasApplication: Bool) -> Bool {
+            guard let verdict = refusal?.verdict, verdict != .waitingForKey else { return false }
+            return !Verdict.awaitsApplication(hasApplication: hasApplication, verdict: verdict.name)
+        }
     }
 
     /// How far along a chain a secondary is.

@@ -385,6 +385,15 @@ import Testing
         #expect(problems().contains("refused-keys"))
     }
 
+    @Test("CTL-12, CFG-74: health names a secondary whose app has a bare key and cannot follow a key set")
+    func aBareKeyRefusesAKeySet() throws {
+        try nodes.startApp().disconnect()
+        #expect(nodes.trust(try set(1, nodes.signer), at: nodes.primary).code == 0)
+        #expect(!problems().contains("refused-keys"))
+        #expect(verdicts(try set(2, successor)) == ["applied", "no-key"])
+        #expect(problems().contains("refused-keys"))
+    }
+
     @Test(
         "CTL-12, CTL-27, LIM-147: the list of keys and health say that the key set in force expires soon, and that it has"
     )

@@ -76,10 +76,12 @@ struct KeyStatus {
     /// and app: `health` is asked often.
     var refusals: [String] {
         chains.refused.compactMap { key -> String? in
+            let app = key.subject.application
             guard let anchor = anchors[key.subject], let peer = context.peer(key.pairing),
-                let verdict = standing(of: peer, along: anchor)?.refusal?.verdict, verdict.isRefusal
+                let standing = standing(of: peer, along: anchor), let verdict = standing.refusal?.verdict,
+                standing.isRefused(hasApplication: context.hasApplication(app, at: peer))
             else { return nil }
-            return "\(peer.label): \(key.subject.application) [\(verdict.name)]"
+            return "\(peer.label): \(app) [\(verdict.name)]"
         }.sorted()
     }
 
