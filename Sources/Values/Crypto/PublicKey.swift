@@ -324,7 +324,7 @@ package enum KeyError: Error, Sendable, Equatable {
 extension KeyError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .malformed(let detail): "this is not a key in PEM form: \(detail)"
+        case .malformed(let detail): "this is not a key that can be read: \(detail)"
         case .unexpectedBlock(let label, let expected):
             "expected a PEM block '\(expected)', found '\(label)'; convert a private key with 'openssl pkcs8 -topk8 "
                 + "-nocrypt', a public one with 'openssl pkey -pubin'"

@@ -202,8 +202,8 @@ import Testing
         #expect(peer.refusals == ["envelope"])
     }
 
-    @Test("PAR-6, PAR-9: an answer to a join that does not read is refused as 'envelope', and nothing is stored")
-    func brokenAnswer() throws {
+    /// The join against a primary that answers with this body, whatever it is asked, and the names of its refusals.
+    private func join(answeredWith body: PropertyListDictionary) throws -> (outcome: Outcome, refusals: [String]) {
         var peer: RawPeer?
         let outcome = join(
             secondary, .link(try link()),
@@ -214,10 +214,28 @@ import Testing
                 return {}
             })
         network.scheduler.run()
-        try #require(peer).send(Envelope(.joined).with(body: ["name": "gateway"]))
+        try #require(peer).send(Envelope(.joined).with(body: body))
         network.scheduler.run()
-        #expect(peer?.refusals == ["envelope"])
+        return (outcome, try #require(peer).refusals)
+    }
+
+    @Test("PAR-6, PAR-9: an answer to a join that does not read is refused as 'envelope', and nothing is stored")
+    func brokenAnswer() throws {
+        let (outcome, refusals) = try join(answeredWith: ["name": "gateway"])
+        #expect(refusals == ["envelope"])
         guard case .malformed? = outcome.error else { throw Unexpected("\(String(describing: outcome.error))") }
+        #expect(secondary.registry.pairings.isEmpty)
+    }
+
+    @Test("PAR-8: an answer to a join with a report key that is none is refused as 'envelope', with the fault")
+    func anAnswerWithABrokenReportKey() throws {
+        let answer = JoinAnswer(
+            pairing: .random(), epoch: 1, claim: JoinClaim(name: "gateway", reportKey: [1, 2, 3]),
+            proof: [UInt8](repeating: 0, count: 32))
+        let (outcome, refusals) = try join(answeredWith: answer.body)
+        #expect(refusals == ["envelope"])
+        let fault = "joined: reportKey: this is not a key that can be read: no SubjectPublicKeyInfo"
+        #expect(outcome.error == .malformed(fault))
         #expect(secondary.registry.pairings.isEmpty)
     }
 

@@ -109,7 +109,9 @@ package final class JoinClient {
         let answer = try await answer(over: channel)
         let record: PairingRecord
         do throws(KeyError) { try answer.claim.checkKey() } catch {
-            throw .malformed("joined: reportKey: \(error)")
+            let text = "joined: reportKey: \(error)"
+            channel.refuse(.envelope, text)
+            throw .malformed(text)
         }
         do throws(JoinAnswerError) { record = try attempt.accept(answer, now: context.scheduler.wallNow) } catch {
             throw .answer(error)
