@@ -342,6 +342,26 @@ import Testing
         #expect(throws: CarrierFailure.replayed) { try chain.take(restored, from: carrier) }
     }
 
+    @Test("CFG-103: a statement announces a far secondary that is new, has another target or a higher epoch than ever")
+    func announced() throws {
+        var chain = try Chain()
+        #expect(try chain.learn([chain.secondary(epoch: 2)]).announced == [chain.lower])
+        for epoch: UInt64 in [1, 2, 1, 2] {
+            let transition = try chain.learn([chain.secondary(epoch: epoch)])
+            #expect(transition.present == [chain.lower] && transition.announced.isEmpty, "\(epoch)")
+        }
+        let beside = UniqueIdentifier.random()
+        let both = [chain.secondary(epoch: 2), chain.secondary(beside, .init())]
+        #expect(try chain.learn(both).announced == [beside])
+        let stored = try #require(chain.known.statement(of: chain.upper, about: chain.app))
+        chain.known = FarSecondaries()
+        chain.known.restore(try AcceptedStatement(stored.dictionary), about: chain.app, of: chain.upper)
+        #expect(try chain.learn([chain.secondary(epoch: 2)]).announced.isEmpty, "the rows have it")
+        let target = try Fixture.target()
+        #expect(try chain.learn([chain.secondary(epoch: 2, target: target)]).announced == [chain.lower])
+        #expect(try chain.learn([chain.secondary(epoch: 3, target: target)]).announced == [chain.lower])
+    }
+
     @Test("CFG-102: rows restore what was certified")
     func restored() throws {
         var chain = try Chain()

@@ -59,7 +59,8 @@ package enum ConfigurationLimits {
     /// (LIM-134).
     package static let announcements = 8
     package static let announcementsTime = Duration.seconds(10)
-    /// Time after which what ended undelivered on a link is delivered again on it (LIM-90).
+    /// Time after which what ended undelivered on a link is delivered again on it, and between two looks at what
+    /// carriers have lost (LIM-90).
     package static let repetition = Duration.seconds(60)
     /// Time after which what a secondary has rejected and may take now is delivered again on the same link (LIM-137):
     /// it tells nobody that it has accepted an identifier or set its clock.

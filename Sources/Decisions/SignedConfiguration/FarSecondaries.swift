@@ -13,12 +13,25 @@ package struct FarSecondary: Sendable, Equatable {
     let path: [UniqueIdentifier]
     /// The claim of that carrier.
     package let facts: CarrierStatement.Secondary
+    /// The highest epoch that was stated for it, with that of its carrier's pairing as the high half. Not stored: after
+    /// a start the next link looks at everything.
+    var highestEpoch: UInt64 = 0
 
     /// The pairing of the secondary with this primary, through which everything goes.
     package var carrier: UniqueIdentifier { path[0] }
 
     /// Its index among all that this device's carriers state.
     var mark: [UInt8] { SHA256.digest((path + [facts.pairing]).flatMap(\.bytes)) }
+
+    /// Takes the place of the claim of before.
+    /// - Parameter epoch: that of the carrier's pairing.
+    /// - Returns: whether it announces the app (CFG-103): an epoch that alternates does so once.
+    fileprivate mutating func follow(_ last: FarSecondary?, in epoch: UInt64) -> Bool {
+        let stated = epoch << 32 | facts.epoch
+        highestEpoch = max(stated, last?.highestEpoch ?? 0)
+        guard let last else { return true }
+        return stated > last.highestEpoch || path != last.path || facts.target != last.facts.target
+    }
 }
 
 package struct FarSecondaries: Sendable {
@@ -173,7 +186,7 @@ package struct FarSecondaries: Sendable {
         transition.passedOver = examination.passedOver.map(\.failure)
         branch.keys = examination.keys
         branches[carrier.pairing] = branch
-        let (chosen, freed) = replace(app, behind: carrier.pairing, with: tree, at: now, &transition)
+        let (chosen, freed) = replace(app, behind: carrier, with: tree, at: now, &transition)
         let accepted = AcceptedStatement(
             bytes: bytes, extent: extent, epoch: carrier.epoch, passedOver: Set(examination.passedOver.map(\.mark)),
             chosen: chosen, tree: tree, named: Set(tree.secondaries.map(\.facts.pairing)))
@@ -188,10 +201,10 @@ package struct FarSecondaries: Sendable {
     /// named it first, and its device with its key.
     /// - Returns: the marks of those that count, and the last claim on those that are gone.
     private mutating func replace(
-        _ app: ApplicationIdentifier, behind carrier: UniqueIdentifier, with tree: StatementTree, at now: WallTime,
+        _ app: ApplicationIdentifier, behind carrier: Carrier, with tree: StatementTree, at now: WallTime,
         _ transition: inout FarTransition
     ) -> (chosen: Set<[UInt8]>, freed: [UniqueIdentifier: FarSecondary]) {
-        let before = known.compactMapValues { $0[app].flatMap { $0.carrier == carrier ? $0 : nil } }
+        let before = known.compactMapValues { $0[app].flatMap { $0.carrier == carrier.pairing ? $0 : nil } }
         for pairing in before.keys { known[pairing]?[app] = nil }
         let named = tree.secondaries
         let all = Dictionary(grouping: named, by: \.facts.pairing)
@@ -200,7 +213,8 @@ package struct FarSecondaries: Sendable {
             let pairing = first.facts.pairing
             let (counting, isContested) = choice(of: all[pairing] ?? [], after: before)
             if isContested { transition.contested.append(pairing) }
-            guard let one = counting else { continue }
+            guard var one = counting else { continue }
+            if one.follow(before[pairing], in: carrier.epoch) { transition.announced.append(pairing) }
             enter(one, about: app, &transition)
             chosen.insert(one.mark)
             transition.present.append(pairing)
@@ -230,7 +244,8 @@ package struct FarSecondaries: Sendable {
         guard freed?.isEmpty != true else { return }
         for (app, claims) in candidates(for: freed) {
             // None of them is contested for a carrier's fault now.
-            guard let one = choice(of: claims, after: freed ?? [:]).counting else { continue }
+            guard var one = choice(of: claims, after: freed ?? [:]).counting else { continue }
+            _ = one.follow(nil, in: branches[one.carrier]?.accepted[app]?.epoch ?? 0)
             enter(one, about: app, &transition)
             transition.chosenAgain[app, default: []].append(one.facts.pairing)
             guard var accepted = branches[one.carrier]?.accepted[app] else { continue }
@@ -381,7 +396,8 @@ package struct FarSecondaries: Sendable {
         _ accepted: AcceptedStatement, about app: ApplicationIdentifier, of carrier: UniqueIdentifier
     ) {
         branches[carrier, default: Branch()].accepted[app] = accepted
-        for named in accepted.tree.secondaries where accepted.chosen.contains(named.mark) {
+        for var named in accepted.tree.secondaries where accepted.chosen.contains(named.mark) {
+            _ = named.follow(nil, in: accepted.epoch)
             known[named.facts.pairing, default: [:]][app] = named
         }
     }
@@ -499,6 +515,9 @@ package struct FarTransition: Sendable, Equatable {
     package internal(set) var changes: [FarChange] = []
     /// The far pairings that the statement names.
     package internal(set) var present: [UniqueIdentifier] = []
+    /// Those of them that it announces: new for the app, behind other carriers, with another target, or in a higher
+    /// epoch than ever (CFG-103).
+    package internal(set) var announced: [UniqueIdentifier] = []
     /// Those that another carrier named first, or that were another device, and that stay so.
     package internal(set) var contested: [UniqueIdentifier] = []
     /// The faults of secondaries and statements in it that do not count.

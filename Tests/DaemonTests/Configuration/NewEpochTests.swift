@@ -201,6 +201,58 @@ import Testing
         }
     }
 
+    /// A configuration for the far one has left its queue, and no report has answered it.
+    private func unanswered(_ far: Far) throws {
+        primary.link()
+        try state(far, epoch: 2, counter: 1)
+        #expect(primary.apply(try primary.envelope(1)) == nil)
+        primary.lose()
+    }
+
+    @Test("CFG-103, CFG-117, LIM-90: statements bring what is not answered again once a minute, however many come")
+    func statementsWithoutNews() throws {
+        let far = Far()
+        try unanswered(far)
+        var times = 0
+        for counter: UInt64 in 2...6 {
+            try state(far, epoch: 2, counter: counter)
+            if !primary.waiting.isEmpty { times += 1 }
+            primary.lose()
+        }
+        #expect(times == 1)
+        primary.scheduler.advance(by: ConfigurationLimits.repetition)
+        #expect(primary.waiting.count == 1, "the later ones are not forgotten")
+    }
+
+    @Test("CFG-72, CFG-103: a statement with a new far secondary brings nothing to the others within the minute")
+    func newBesideUnanswered() throws {
+        let (far, other) = (Far(), Far())
+        try unanswered(far)
+        try state(far, epoch: 2, counter: 2)
+        primary.lose()
+        try state(far, beside: [other], epoch: 2, counter: 3)
+        #expect(primary.waiting.count == 1, "the new one gets it")
+        primary.lose()
+        primary.link()
+        primary.scheduler.advance(by: .milliseconds(100))
+        #expect(primary.waiting.count == 3, "the next link brings it to all, also to the near secondary")
+    }
+
+    @Test("CFG-102, CFG-103: an epoch that alternates brings what is not answered again, once")
+    func alternatingUnanswered() throws {
+        let far = Far()
+        try unanswered(far)
+        try state(far, epoch: 2, counter: 2)
+        primary.lose()
+        var times = 0
+        for (index, epoch) in [3, 2, 3, 2, 3].enumerated() {
+            try state(far, epoch: UInt64(epoch), counter: 3 + UInt64(index))
+            if !primary.waiting.isEmpty { times += 1 }
+            primary.lose()
+        }
+        #expect(times == 1)
+    }
+
     @Test("CFG-103, LIM-95: ever new epochs and forged reports in them cost no more looks than statements")
     func risingEpochs() throws {
         let far = Far()

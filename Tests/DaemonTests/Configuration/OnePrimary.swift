@@ -126,6 +126,12 @@ final class OnePrimary {
     /// The items that wait for it.
     var waiting: [UniqueIdentifier] { delivery.submissions.outstanding(in: queue).map(\.id) }
 
+    /// All items for it leave the queue, and no report answers them.
+    func lose() {
+        for item in waiting { delivery.submissions.cancel(item, in: queue) { _ in } }
+        scheduler.run()
+    }
+
     /// An item arrives from it.
     func receive(_ payload: [UInt8]) {
         ordinal += 1

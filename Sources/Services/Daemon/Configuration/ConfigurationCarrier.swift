@@ -26,7 +26,7 @@ final class ConfigurationCarrier {
 
     /// The changes of far secondaries, for those that deliver to them.
     struct Outlets {
-        /// A carrier has stated them for an app.
+        /// A carrier has announced an app of theirs, or may have lost an item for one of them.
         var present: (_ app: ApplicationIdentifier, _ peers: [ConfigurationPeer]) -> Void = { _, _ in }
         /// No carrier names them any more.
         var gone: (_ pairings: [UniqueIdentifier]) -> Void = { _ in }
@@ -45,8 +45,11 @@ final class ConfigurationCarrier {
     private var readers: Set<UniqueIdentifier> = []
     private let announcing: PacedAction
     private let presenting: PacedAction
-    /// Far pairings that have been stated since the last look at what they lack.
+    private let repeating: PacedAction
+    /// Far pairings that have been announced since the last look at what they lack.
     private var stated: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+    /// Those that have been stated without that since the last look at what may be lost on the way to them.
+    private var unchanged: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
     /// The apps of each secondary that have been stated.
     private var admitted: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
     /// Statements that are made again, because an item for a device in them was lost.
@@ -59,6 +62,7 @@ final class ConfigurationCarrier {
         retry = StoreRetry(on: context.scheduler)
         announcing = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
         presenting = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
+        repeating = PacedAction(on: context.scheduler, pause: ConfigurationLimits.repetition)
     }
 
     private var state: State { committed.state }
@@ -260,7 +264,8 @@ final class ConfigurationCarrier {
     private func follow(_ transition: FarTransition, about app: ApplicationIdentifier, from peer: ConfigurationPeer) {
         refused(transition.contested.map { _ in .wrongDevice }, "pairing of another carrier", peer)
         refused(transition.passedOver, "part of a statement", peer)
-        look(at: transition.present, for: app)
+        look(at: transition.announced, for: app)
+        lookForLosses(at: transition.present.filter { !transition.announced.contains($0) }, for: app)
         follow(transition, behind: peer.pairing)
         changed()
     }
@@ -305,15 +310,32 @@ final class ConfigurationCarrier {
     /// states ever new epochs costs no more.
     func lookAgain(at peer: ConfigurationPeer, for app: ApplicationIdentifier) { look(at: [peer.pairing], for: app) }
 
-    private func look(at pairings: some Sequence<UniqueIdentifier>, for app: ApplicationIdentifier) {
+    private func look(at pairings: [UniqueIdentifier], for app: ApplicationIdentifier) {
+        guard !pairings.isEmpty else { return }
         stated[app, default: []].formUnion(pairings)
-        presenting.request { [weak self] in self?.present() }
+        presenting.request { [weak self] in
+            guard let self else { return }
+            let all = stated
+            stated = [:]
+            present(all)
+        }
     }
 
-    /// The stated devices get what they lack.
-    private func present() {
-        let all = stated
-        stated = [:]
+    /// An item may be lost on the way to one of these devices (CFG-117). A carrier that makes statements all the time
+    /// costs no more than one that makes one in LIM-90.
+    private func lookForLosses(at pairings: [UniqueIdentifier], for app: ApplicationIdentifier) {
+        guard !pairings.isEmpty else { return }
+        unchanged[app, default: []].formUnion(pairings)
+        repeating.request { [weak self] in
+            guard let self else { return }
+            let all = unchanged
+            unchanged = [:]
+            present(all)
+        }
+    }
+
+    /// The devices get what they lack.
+    private func present(_ all: [ApplicationIdentifier: Set<UniqueIdentifier>]) {
         for (app, pairings) in all { outlets.present(app, pairings.compactMap { self.peer($0) }) }
     }
 
