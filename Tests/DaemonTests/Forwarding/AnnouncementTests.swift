@@ -65,6 +65,25 @@ import Testing
         }
     }
 
+    @Test func `SES-16, SES-21: a device that replaced its apps is taken on the next link, and a refusal says why`()
+        throws
+    {
+        for link in 0..<3 {
+            try world.linkUp()
+            let port = try #require(world.links?.primary.port)
+            let announcement = ApplicationAnnouncement(isInstalled: true, isConnected: false, trust: .noKey)
+            for number in 0...Limits.applications {
+                let envelope = try Envelope(.application, app: ApplicationIdentifier("app.\(link).\(number)"))
+                    .with(body: announcement.body)
+                let name = port.receive(try envelope.frame(), envelope)
+                #expect(name == (number < Limits.applications ? nil : .tooManyApplications))
+                if let name { #expect(port.refusal(name, in: .application, envelope).text.contains("256")) }
+            }
+            world.linkDown()
+            world.scheduler.advance(by: .seconds(10))
+        }
+    }
+
     @Test func `an announcement that lacks a key or is no dictionary is refused by name`() throws {
         try world.linkUp()
         let port = try #require(world.links?.primary.port)

@@ -229,7 +229,7 @@ package final class Relay {
             endpoint: endpoint, side: side, source: .link(end), receives: true, capabilities: capabilities,
             party: forwarder.enter(), forwarder: forwarder)
         forwarder.attach(port)
-        end.linkUp(port)
+        for app in end.linkUp(port) { publisher.wasRemoved(app, at: end) }
         publisher.pairingChanged(end, of: side)
         publisher.announceAll(of: side, to: port, of: end)
         awaitIntroduction(of: end, over: port)

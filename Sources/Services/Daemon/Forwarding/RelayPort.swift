@@ -207,6 +207,11 @@ package final class RelayPort: NumberedConnection {
     package func refusal(_ name: RefusalName, in kind: FrameKind, _ envelope: Envelope? = nil) -> Refusal {
         switch name {
         case .notYours: Refusal(foreign: isLink ? .pairing : .app, in: kind)
+        case .tooManyApplications:
+            Refusal(
+                name,
+                "in \(kind.rawValue): over \(Limits.applications) apps are installed, or new ones come too fast; remove apps"
+            )
         default: Refusal(name, in: kind, envelope.flatMap { Self.fault(of: $0) })
         }
     }

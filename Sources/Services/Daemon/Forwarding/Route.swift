@@ -40,16 +40,8 @@ final class PairingEnd {
 
     private(set) var known: RelayedPairing
     private(set) var way: Way
-    /// The other device's apps as it announced them (SES-16). They outlive the link, except that none is connected.
-    private(set) var announcements: [ApplicationIdentifier: ApplicationAnnouncement] = [:]
-    /// Apps that the other device announced before the start of this daemon; empty once it has announced its apps again
-    /// (SES-64).
-    private var installedBefore: Set<ApplicationIdentifier> = []
-    /// Apps that the other device announced before this link, and not over it so far.
-    private var unconfirmed: Set<ApplicationIdentifier> = []
-    /// The link is new, and the other device may not have announced its apps yet (SES-25). Nil afterwards, and without
-    /// a link.
-    private var introduction: Introduction?
+    /// The other device's apps (SES-16).
+    private var apps = AnnouncedApplications()
 
     init(_ known: RelayedPairing, way: Way) {
         self.known = known
@@ -60,62 +52,51 @@ final class PairingEnd {
 
     var link: RelayPort? { if case .link(let port) = way { port } else { nil } }
 
-    /// Takes an announcement; false if the device announces more apps than it may have (LIM-11).
-    func announced(_ app: ApplicationIdentifier, _ announcement: ApplicationAnnouncement, limit: Int) -> Bool {
-        guard announcements[app] != nil || announcements.count < limit else { return false }
-        announcements[app] = announcement
-        unconfirmed.remove(app)
-        return true
+    /// The last announcements of the other device's apps.
+    var announcements: [ApplicationIdentifier: ApplicationAnnouncement] { apps.announcements }
+
+    /// Takes an announcement; false if the device announces more apps than it may (LIM-11, LIM-149).
+    func announced(
+        _ app: ApplicationIdentifier, _ announcement: ApplicationAnnouncement, at now: MonotonicTime
+    ) -> Bool {
+        apps.announced(app, announcement, at: now)
     }
 
     /// The other device announced these apps before the start of this daemon.
-    func restore(installed apps: Set<ApplicationIdentifier>) { installedBefore = apps }
+    func restore(installed apps: Set<ApplicationIdentifier>) { self.apps.restore(installed: apps) }
 
     /// A link is ready; the other device announces its apps over it.
-    func linkUp(_ port: RelayPort) {
+    /// - Returns: the apps that are gone already.
+    func linkUp(_ port: RelayPort) -> [ApplicationIdentifier] {
         way = .link(port)
-        introduction = Introduction()
-        unconfirmed = Set(announcements.keys)
+        return apps.linkUp()
     }
 
-    /// A condition of the end of the introduction holds. From its end on silence about an app means that the other
-    /// device has none.
+    /// A condition of the end of the introduction holds.
     /// - Returns: the apps that were installed there before, and are no longer; nil unless the introduction ends now.
     func completeIntroduction(_ step: Introduction.Step) -> [ApplicationIdentifier]? {
-        guard introduction?.complete(step) == true else { return nil }
-        let gone = installedBefore.filter { announcements[$0] == nil }.union(unconfirmed)
-        for app in unconfirmed { announcements[app] = nil }
-        (introduction, installedBefore, unconfirmed) = (nil, [], [])
-        return gone.sorted()
+        apps.completeIntroduction(step)
     }
 
-    /// The link is gone: the apps connected there are no longer known.
+    /// The link is gone.
     func linkDown(_ reason: ReachabilityReason) {
         way = .down(reason)
-        introduction = nil
-        for app in announcements.keys {
-            announcements[app]?.isConnected = false
-            announcements[app]?.seen = nil
-        }
+        apps.linkDown()
     }
 
     /// The last announcement of the other device's app.
     func announcement(of app: ApplicationIdentifier) -> ApplicationAnnouncement? {
         switch way {
         case .loopback(let side): side.applications[app]?.announcement
-        case .link, .down: announcements[app] ?? (installedBefore.contains(app) ? Self.formerAnnouncement : nil)
+        case .link, .down: apps.announcement(of: app)
         }
     }
-
-    /// Whether the app is connected there, and what it declares, is not known.
-    private static let formerAnnouncement = ApplicationAnnouncement(
-        isInstalled: true, isConnected: false, trust: .unnamed)
 
     /// The other device's report on its route to this device's app; without a link neither reaches the other.
     func seen(by app: ApplicationIdentifier) -> ReachabilityLevel? {
         switch way {
         case .loopback(let side): side.applications[app]?.routes[known.pairing]?.reachability.level
-        case .link: announcements[app]?.seen
+        case .link: apps.announcements[app]?.seen
         case .down: nil
         }
     }
@@ -124,7 +105,7 @@ final class PairingEnd {
         let announcement = announcement(of: app)
         return Reachability.Facts(
             link: downReason.map { .down($0) } ?? .up, isPending: known.isPending,
-            isInstalled: announcement?.isInstalled ?? (introduction != nil),
+            isInstalled: announcement?.isInstalled ?? apps.isIntroduction,
             isConnected: announcement?.isConnected ?? false)
     }
 

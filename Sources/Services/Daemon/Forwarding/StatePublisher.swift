@@ -241,7 +241,7 @@ final class StatePublisher {
         guard let announcement = try? ApplicationAnnouncement(body: frame.body) else { return .envelope }
         let app = frame.app
         let before = end.announcement(of: app)
-        guard end.announced(app, announcement, limit: Limits.applications) else { return .tooManyApplications }
+        guard end.announced(app, announcement, at: scheduler.now) else { return .tooManyApplications }
         let application = port.side.applications[app]
         routeMayHaveChanged(application, end)
         outlets?.announced(app, end.known, announcement, before)
