@@ -63,6 +63,15 @@ import Testing
         #expect(submit(payloadItem(2), to: try key("e", .configuration), delivery) == nil, "an operator's is apart")
     }
 
+    @Test("SES-2, LIM-52: a hello names one queue in `sent`, however many apps have sent something")
+    func oneSentPosition() throws {
+        let delivery = delivery(records: 100)
+        delivery.linkOpened(pairing, received: [])
+        #expect(delivery.positions(of: pairing).sent.isEmpty)
+        for number in 0..<20 { #expect(submit(payloadItem(number), to: try key("app\(number)"), delivery) == nil) }
+        #expect(delivery.positions(of: pairing).sent.map(\.sequence) == [1])
+    }
+
     @Test("LIM-38: all queues of a pairing share bytes, and what goes makes room")
     func bytesOfAPairing() throws {
         let delivery = delivery(bytes: 10)

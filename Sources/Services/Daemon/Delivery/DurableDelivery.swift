@@ -255,11 +255,12 @@ package final class DurableDelivery {
         if let id = marker.id { environment.link(pairing)?.answered(id) }
     }
 
-    /// The highest sequences stored in order from the peer, and sent to it (SES-2).
+    /// The highest sequences stored in order from the peer, and the first of those sent to it (SES-2): it only matters
+    /// whether there are any, and a hello must not grow with each app that was ever here.
     package func positions(
         of pairing: UniqueIdentifier
     ) -> (received: [(key: QueueKey, sequence: UInt64)], sent: [(key: QueueKey, sequence: UInt64)]) {
-        (arrivals.received(from: pairing), outbound.sent(to: pairing))
+        (arrivals.received(from: pairing), Array(outbound.sent(to: pairing).prefix(1)))
     }
 
     /// Takes a frame of an item or a file from a link.
