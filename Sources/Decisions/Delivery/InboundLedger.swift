@@ -54,6 +54,13 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     package var context: ContextVersion? { latest.last }
 
+    /// The remainder of the ledger. A context outlives its item, with a body as large as any. The beginning of a file
+    /// may be on the disk before its item is here: were its ledger removed, ever new names could leave such files.
+    package var occupancy: LedgerOccupancy {
+        if records.kept.records > 0 || latest.last != nil { return .occupied }
+        return received > 0 || key.channel.properties.hasFile ? .watermark : .unused
+    }
+
     /// The items that failed too often, in order of arrival.
     package var deadLetters: [InboundRecord] { records.deadLetters }
 

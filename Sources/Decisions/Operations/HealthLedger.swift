@@ -18,6 +18,8 @@ package struct HealthProblem: Hashable, Sendable {
         case noneActive = "none-active"
         /// An outbound queue is nearly full.
         case backlog
+        /// A paired device has named so many apps that a further one's items have no room here (LIM-150).
+        case crowded
         /// An item waits until the other device has space for it.
         case noSpace = "no-space"
         /// An app of this device, or of a secondary, does not load the configuration that is applied.
@@ -45,7 +47,7 @@ package struct HealthProblem: Hashable, Sendable {
         fileprivate var mustLast: Bool {
             switch self {
             case .unlinked, .store: true
-            case .address, .sharedKey, .noneActive, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys,
+            case .address, .sharedKey, .noneActive, .backlog, .crowded, .noSpace, .notLoaded, .appFiles, .refusedKeys,
                 .expiringKeys,
                 .expiredKeys, .inHandler, .deadLetters, .clock, .draining:
                 false
@@ -56,7 +58,7 @@ package struct HealthProblem: Hashable, Sendable {
         package var hasTimeInText: Bool {
             switch self {
             case .unlinked, .clock: true
-            case .address, .sharedKey, .noneActive, .backlog, .noSpace, .notLoaded, .appFiles, .refusedKeys,
+            case .address, .sharedKey, .noneActive, .backlog, .crowded, .noSpace, .notLoaded, .appFiles, .refusedKeys,
                 .expiringKeys,
                 .expiredKeys, .inHandler, .deadLetters, .store, .draining:
                 false

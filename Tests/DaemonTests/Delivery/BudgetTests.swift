@@ -15,14 +15,14 @@ import Testing
 
     private func delivery(
         records: Int = 4, bytes: Int = 1000, share: Int = 1000, user: Int = 1000, of pairings: [UniqueIdentifier] = [],
-        userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil }
+        in store: MemoryStore = MemoryStore(), userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil }
     ) -> DurableDelivery {
         var limits = ItemBudgetLimits()
         limits.pairing = KeptAmount(records: records, bytes: bytes)
         limits.share = KeptAmount(records: share, bytes: 1000)
         limits.user = KeptAmount(records: user, bytes: 1000)
         let delivery = DurableDelivery(
-            store: LoopStore(MemoryStore(), on: scheduler), scheduler: scheduler, budgets: limits,
+            store: LoopStore(store, on: scheduler), scheduler: scheduler, budgets: limits,
             userOf: userOf)
         for pairing in [pairing] + pairings { delivery.setPairing(pairing, epoch: 1) }
         return delivery
@@ -136,5 +136,145 @@ import Testing
         #expect(delivery.receive(settled))
         scheduler.run()
         #expect(try send("c", .item) == 1, "there is room again")
+    }
+
+    // MARK: ledgers
+
+    /// A peer's gap, after which its queue keeps an outcome until that is acknowledged.
+    /// - Returns: the queue's watermark.
+    private func gap(_ sequence: UInt64 = 1, in key: QueueKey, _ delivery: DurableDelivery) -> UInt64 {
+        let gap = Envelope(
+            .gap, app: key.app, pairing: pairing, channel: key.channel, sequence: sequence, name: "cancelled")
+        #expect(delivery.receive(gap))
+        scheduler.run()
+        return delivery.positions(of: pairing).received.first { $0.key == key }?.sequence ?? 0
+    }
+
+    private func acknowledge(_ sequence: UInt64 = 1, in key: QueueKey, _ delivery: DurableDelivery) {
+        let settled = Envelope(.outcomeAck, app: key.app, pairing: pairing, channel: key.channel, sequence: sequence)
+        #expect(delivery.receive(settled))
+        scheduler.run()
+    }
+
+    @Test("DEL-46, LIM-11: queues of which only the watermark is left leave room for those of further apps")
+    func emptyLedgers() throws {
+        let delivery = delivery(records: 1000)
+        delivery.linkOpened(pairing, received: [])
+        for number in 0..<Limits.applications + 50 {
+            let queue = try key("app\(number)")
+            #expect(gap(in: queue, delivery) == 1)
+            acknowledge(in: queue, delivery)
+        }
+        #expect(delivery.positions(of: pairing).received.count == Limits.applications + 50, "no watermark is forgotten")
+        #expect(delivery.arrivals.crowded.isEmpty)
+    }
+
+    @Test("DEL-46, LIM-11: of queues that keep something a channel has as many as a device has apps")
+    func occupiedLedgers() throws {
+        let delivery = delivery(records: 1000)
+        delivery.linkOpened(pairing, received: [])
+        let keys = try (0...Limits.applications).map { try key("app\($0)") }
+        for key in keys.dropLast() { #expect(gap(in: key, delivery) == 1) }
+        let last = keys[Limits.applications]
+        #expect(gap(in: last, delivery) == 0 && delivery.arrivals.crowded == [pairing])
+        #expect(gap(in: try key("app", .urgent), delivery) == 1, "another channel")
+        acknowledge(in: keys[0], delivery)
+        #expect(delivery.arrivals.crowded.isEmpty)
+        #expect(gap(in: last, delivery) == 1, "there is room again")
+        #expect(gap(2, in: keys[0], delivery) == 1, "an empty queue needs room, too")
+        #expect(gap(2, in: keys[1], delivery) == 2)
+    }
+
+    @Test("DEL-46, CTL-12: a pairing is crowded while an item waits for its queue, be it empty or not begun")
+    func crowdedPairings() throws {
+        let delivery = delivery(records: 1000)
+        delivery.linkOpened(pairing, received: [])
+        let (empty, further) = (try key("empty"), try key("further"))
+        #expect(gap(in: empty, delivery) == 1)
+        acknowledge(in: empty, delivery)
+        for number in 0..<Limits.applications { #expect(gap(in: try key("app\(number)"), delivery) == 1) }
+        #expect(delivery.arrivals.crowded.isEmpty)
+        for (queue, sequence) in [(empty, UInt64(2)), (further, 1)] {
+            #expect(gap(sequence, in: queue, delivery) == sequence - 1)
+            #expect(delivery.arrivals.crowded == [pairing])
+            scheduler.advance(by: .seconds(60))
+            #expect(delivery.arrivals.crowded == [pairing], "it may come again")
+            scheduler.advance(by: .seconds(1))
+            #expect(delivery.arrivals.crowded.isEmpty, "its app is gone")
+        }
+        #expect(gap(2, in: empty, delivery) == 1 && delivery.arrivals.crowded == [pairing])
+        acknowledge(in: try key("app0"), delivery)
+        #expect(delivery.arrivals.crowded.isEmpty)
+    }
+
+    @Test("DEL-46, LIM-11: a queue that keeps a received context counts, also once its item has ended")
+    func contextsInLedgers() throws {
+        let delivery = delivery(records: 1000)
+        delivery.linkOpened(pairing, received: [])
+        let keys = try (0...Limits.applications).map { try key("app\($0)", .context) }
+        for key in keys {
+            let item = Envelope(
+                .item, app: key.app, pairing: pairing, id: .random(), channel: .context, sequence: 1, revision: 1,
+                body: [1])
+            #expect(delivery.receive(item))
+            _ = gap(in: key, delivery)
+            acknowledge(in: key, delivery)
+        }
+        let received = Set(delivery.positions(of: pairing).received.map(\.key))
+        #expect(received == Set(keys.dropLast()))
+    }
+
+    @Test("DEL-46, LIM-150: a peer that names ever new apps gets as many queues as a hello has room for")
+    func ledgersInAHello() throws {
+        let delivery = delivery(records: 1000)
+        delivery.linkOpened(pairing, received: [])
+        for number in 0..<mostLong + 20 { try use(1000 + number, delivery) }
+        #expect(delivery.positions(of: pairing).received.count == mostLong)
+        #expect(delivery.arrivals.crowded == [pairing])
+        delivery.removePairing(pairing)
+        #expect(delivery.arrivals.crowded.isEmpty)
+    }
+
+    /// Queues with the longest names for which a hello has room (LIM-150).
+    private let mostLong = 126_976 / (128 + 40)
+
+    @Test("DEL-46, LIM-150: a queue of files keeps its room, since the beginning of a file may be here")
+    func ledgersOfFiles() throws {
+        let delivery = delivery(records: 0)
+        for number in 0..<mostLong + 1 {
+            let name = String(repeating: "a", count: 124) + "\(1000 + number)"
+            let key = QueueKey(pairing: pairing, app: try ApplicationIdentifier(name), channel: .file)
+            #expect(delivery.isNext(1, in: key) == (number < mostLong))
+        }
+        #expect(delivery.arrivals.crowded == [pairing])
+    }
+
+    /// A peer's gap for the queue of an app with the longest name, and the acknowledgement of its outcome.
+    private func use(_ number: Int, sequence: UInt64 = 1, _ delivery: DurableDelivery) throws {
+        let name = String(repeating: "a", count: 124) + "\(number)"
+        let key = QueueKey(pairing: pairing, app: try ApplicationIdentifier(name), channel: .userInfo)
+        let gap = Envelope(
+            .gap, app: key.app, pairing: pairing, channel: .userInfo, sequence: sequence, name: "cancelled")
+        #expect(delivery.receive(gap))
+        acknowledge(sequence, in: key, delivery)
+    }
+
+    @Test("DEL-46, LIM-150: queues of a former epoch, and those that have not begun, leave their room to others")
+    func ledgersWithoutAWatermark() throws {
+        let store = MemoryStore()
+        let delivery = delivery(records: 1000, in: store)
+        for epoch in 1...3 {
+            delivery.setPairing(pairing, epoch: UInt64(epoch))
+            delivery.linkOpened(pairing, received: [])
+            scheduler.advance(by: .seconds(1))
+            #expect(delivery.positions(of: pairing).received.isEmpty)
+            for number in 0..<mostLong { try use(1000 * (epoch + 3) + number, sequence: 2, delivery) }
+            for number in 0..<mostLong { try use(1000 * epoch + number, delivery) }
+            scheduler.advance(by: .seconds(1))
+            #expect(delivery.positions(of: pairing).received.count == mostLong)
+            #expect(delivery.arrivals.crowded.isEmpty)
+            let headers = RowSpace(rawValue: 16 + DeliveryTable.inboundHeader.rawValue)
+            #expect(store.read(RowRange(space: headers)).count == mostLong)
+        }
     }
 }

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemDelivery
 import TandemPairing
 import TandemReactor
 import TandemSession
@@ -193,16 +194,23 @@ import Testing
         #expect(device.acceptor.unlinkedConnections == 0 && dialer.status == .linked)
     }
 
-    @Test func `LIM-52: a hello of a device with all its applications fits`() throws {
-        let marks = try (0..<Limits.applications).flatMap { number in
+    @Test(arguments: [[Channel.file], Channel.allCases])
+    func `LIM-52, LIM-150: a hello with as many positions as a device may have fits`(channels: [Channel]) throws {
+        var (room, marks) = (LedgerRoom(), [SequenceMark]())
+        for number in 0... {
             let app = try ApplicationIdentifier(String(repeating: "a", count: 124) + "\(1000 + number)")
-            return Channel.allCases.map { SequenceMark(app: app, channel: $0, sequence: .max / 2) }
+            guard room.hasRoom(for: app) else { break }
+            for channel in channels where room.hasRoom(for: app) {
+                room.add(app)
+                marks.append(SequenceMark(app: app, channel: channel, sequence: UInt64.max / 2 - UInt64(marks.count)))
+            }
         }
+        #expect(marks.count >= Limits.applications * channels.count)
         let hello = Hello(
             .chosen(.first), capabilities: Capability.allCases, software: "test", role: .primary, device: .random(),
             link: LinkHello(
-                name: "gateway", epoch: 1, instance: .random(), received: marks, sent: marks,
-                clock: network.scheduler.wallNow))
+                name: String(repeating: "g", count: 64), epoch: 4_294_967_295, instance: .random(), received: marks,
+                sent: Array(marks.prefix(1)), clock: network.scheduler.wallNow))
         let frame = try Envelope(.hello, pairing: .random()).with(body: hello.body).frame()
         #expect(frame.payload.count <= Limits.helloFrame)
     }

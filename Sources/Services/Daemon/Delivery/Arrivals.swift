@@ -27,8 +27,10 @@ package final class Arrivals {
     private var committed: [QueueKey: UInt64] = [:]
     /// The applications that take items now.
     private var consumers: [ApplicationIdentifier: Consumer] = [:]
-    /// The ledgers that had no room for the item that came last.
-    private var full: Set<QueueKey> = []
+    /// The ledgers that had no room for the item that came last, and when it came.
+    private var full: [QueueKey: MonotonicTime] = [:]
+    /// Of each pairing the ledger for which there was no room last, and when its item came.
+    private var unmade: [UniqueIdentifier: (key: QueueKey, at: MonotonicTime)] = [:]
     /// Contexts that came and were not newer than the one before (DEL-20).
     private let staleContexts: Counter
     /// Called when a received context replaces the one in its row.
@@ -134,7 +136,7 @@ package final class Arrivals {
     /// An item has come over the link.
     func arrived(_ item: ReceivedItem, as sequence: UInt64) {
         let reading = reading
-        guard let ledger = ledger(item.queue) else { return }
+        guard let ledger = ledger(item.queue, for: sequence) else { return }
         let arrive = { [unowned ledger] (machine: inout InboundLedger) in
             machine.arrived(
                 item, as: sequence, at: reading, isFull: !ledger.hasRoom(for: item.payload.count))
@@ -145,7 +147,7 @@ package final class Arrivals {
     /// The item of this sequence will not come, or should no longer be handled.
     func gapArrived(_ sequence: UInt64, _ reason: GapReason, in key: QueueKey) {
         let reading = reading
-        guard let ledger = ledger(key) else { return }
+        guard let ledger = ledger(key, for: sequence) else { return }
         ledger.performFrame { [unowned ledger] in
             $0.gapArrived(sequence, reason, at: reading, isFull: ledger.refusal(of: 0) != nil)
         }
@@ -158,13 +160,13 @@ package final class Arrivals {
 
     /// Whether an item of this sequence and size would be stored now (DEL-3).
     func wouldStore(_ sequence: UInt64, size: Int, in key: QueueKey) -> Bool {
-        guard let ledger = ledger(key) else { return false }
+        guard let ledger = ledger(key, for: sequence) else { return false }
         return ledger.machine.wouldStore(sequence, size: size, isFull: !ledger.hasRoom(for: size))
     }
 
     /// Whether the number is that of the next item to come.
     func isNext(_ sequence: UInt64, in key: QueueKey) -> Bool {
-        ledger(key)?.machine.isNext(sequence) ?? false
+        ledger(key, for: sequence)?.machine.isNext(sequence) ?? false
     }
 
     // MARK: files
@@ -190,7 +192,7 @@ package final class Arrivals {
         case .acknowledge(let sequence):
             // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
             committed[key] = min(max(committed[key] ?? 0, sequence), table[key]?.machine.received ?? 0)
-            full.remove(key)
+            full[key] = nil
         case .report: break
         case .deliver(let item): environment.report(.received(item))
         case .deliverStored(let item, let table): return deliverStored(item, from: table, done)
@@ -202,7 +204,7 @@ package final class Arrivals {
         case .droppedAhead: log(.debug, "item dropped, it comes again", key, .text("channel", key.channel.rawValue))
         case .droppedFull:
             // Once until there is room again: it comes again and again meanwhile.
-            let isNews = full.insert(key).inserted
+            let isNews = full.updateValue(reading.monotonic, forKey: key) == nil
             log(
                 isNews ? .warning : .debug, "no room for an item, it comes again", key,
                 .text("channel", key.channel.rawValue))
@@ -256,22 +258,46 @@ package final class Arrivals {
 
     // MARK: ledgers
 
-    /// The ledger of this key, made at its first use; nil if there are too many, or the pairing is gone.
-    private func ledger(_ key: QueueKey) -> Ledger? {
+    /// The ledger of this key, made for its first item; nil if there is no room for it, or the pairing is gone.
+    private func ledger(_ key: QueueKey, for sequence: UInt64) -> Ledger? {
         if let ledger = table[key] { return ledger }
-        guard let epoch = environment.epoch(of: key.pairing), hasRoom(for: key) else { return nil }
+        guard sequence == 1, let epoch = environment.epoch(of: key.pairing) else { return nil }
+        if environment.budgets.needsUnused(forNew: key) {
+            for unused in table.removeUnused(of: key.pairing) { (committed[unused], full[unused]) = (nil, nil) }
+        }
+        // A peer may name any application.
+        guard environment.budgets.hasRoom(forNew: key) else {
+            // Once until there is room again: it comes again and again meanwhile, and other names may come, too.
+            let before = unmade.updateValue((key: key, at: reading.monotonic), forKey: key.pairing)
+            if before.map({ !mayComeAgain($0.key, after: $0.at) }) ?? true {
+                log(
+                    .warning, "no room for a further app's items, they come again", key,
+                    .text("channel", key.channel.rawValue))
+            }
+            return nil
+        }
+        if unmade[key.pairing]?.key == key { unmade[key.pairing] = nil }
         let ledger = table.make(key, epoch: epoch)
         startHandler(of: key)
         return ledger
     }
 
-    private func startHandler(of key: QueueKey) {
-        if hasConsumer(key) { table[key]?.perform { [reading] in $0.consumerArrived(at: reading) } }
+    /// The pairings of which an app's items have no room, because too many apps were named before (CTL-12).
+    package var crowded: Set<UniqueIdentifier> {
+        let refused = full.filter { table[$0.key]?.isCrowdedOut == true && mayComeAgain($0.key, after: $0.value) }
+        let others = unmade.values.filter {
+            !environment.budgets.hasRoom(forNew: $0.key) && mayComeAgain($0.key, after: $0.at)
+        }
+        return Set(refused.keys.map(\.pairing) + others.map(\.key.pairing))
     }
 
-    /// A peer may name any application. On each channel it gets as many ledgers as a device has apps (LIM-11).
-    private func hasRoom(for key: QueueKey) -> Bool {
-        environment.budgets.inboundQueues(of: key.pairing, key.channel) < Limits.applications
+    /// Whether an item that was dropped at this time may still wait at the peer, which sends it again after LIM-16.
+    private func mayComeAgain(_ key: QueueKey, after dropped: MonotonicTime) -> Bool {
+        reading.monotonic.since(dropped) <= environment.limits(key.channel).resendAfter * 2
+    }
+
+    private func startHandler(of key: QueueKey) {
+        if hasConsumer(key) { table[key]?.perform { [reading] in $0.consumerArrived(at: reading) } }
     }
 
     // MARK: life
@@ -288,7 +314,8 @@ package final class Arrivals {
     func removePairing(_ pairing: UniqueIdentifier) {
         table.removePairing(pairing)
         committed = committed.filter { $0.key.pairing != pairing }
-        full = full.filter { $0.pairing != pairing }
+        full = full.filter { $0.key.pairing != pairing }
+        unmade[pairing] = nil
     }
 
     /// The link of a pairing is ready.

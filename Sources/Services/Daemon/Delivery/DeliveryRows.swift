@@ -193,6 +193,8 @@ protocol StoredMachine: DeliveryMachine, ~Copyable {
     /// Its unfinished items.
     var count: Int { get }
     var deadLetterCount: Int { get }
+    /// The remainder of a ledger; of no meaning for an outbound queue.
+    var occupancy: LedgerOccupancy { get }
 
     /// The queues that have rows.
     static func keys(in rows: DeliveryRows) -> [QueueKey]
@@ -207,6 +209,8 @@ extension OutboundQueue: StoredMachine {
         [.outboundHeader, .outboundRecord, .outboundItem, .outboundEnd, .outboundPack, .urgentBudget, .sentContext]
     }
     static var items: DeliveryTable { .outboundItem }
+
+    var occupancy: LedgerOccupancy { .unused }
 
     static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.outboundHeaders.keys) }
 

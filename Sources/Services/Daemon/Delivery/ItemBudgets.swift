@@ -38,15 +38,50 @@ final class ItemBudget {
     }
 }
 
+/// The ledgers of one pairing and channel that keep something: no more than a device has apps (LIM-11). One of which
+/// only the watermark is left does not count (DEL-46). Confined to its loop.
+final class OccupiedLedgers {
+    private var count = 0
+    /// The ledgers of which not even a watermark is left.
+    private(set) var unused = 0
+
+    /// Why no further ledger may keep something; nil if one may.
+    var refusal: QueueFull? {
+        guard count >= Limits.applications else { return nil }
+        return QueueFull(KeptAmount(records: count), of: KeptAmount(records: Limits.applications))
+    }
+
+    /// Counts a new ledger.
+    func add() { unused += 1 }
+
+    /// Counts a ledger no longer of which nothing is left.
+    func removeUnused() { unused -= 1 }
+
+    func change(from before: LedgerOccupancy, to now: LedgerOccupancy) {
+        count += (now == .occupied ? 1 : 0) - (before == .occupied ? 1 : 0)
+        unused += (now == .unused ? 1 : 0) - (before == .unused ? 1 : 0)
+    }
+}
+
 /// The part of its budgets that one queue uses; confined to its loop.
 final class ItemUsage {
     private var budgets: [ItemBudget]
+    /// The ledgers among which this one counts; nil for an outbound queue.
+    private let ledgers: OccupiedLedgers?
     private var kept = KeptAmount()
+    private var occupancy = LedgerOccupancy.unused
 
-    init(_ budgets: [ItemBudget]) { self.budgets = budgets }
+    init(_ budgets: [ItemBudget], among ledgers: OccupiedLedgers? = nil) {
+        self.budgets = budgets
+        self.ledgers = ledgers
+    }
 
     /// The queue keeps this much now.
-    func set(_ now: KeptAmount) {
+    func set(_ now: KeptAmount, _ occupancy: LedgerOccupancy) {
+        if occupancy != self.occupancy {
+            ledgers?.change(from: self.occupancy, to: occupancy)
+            self.occupancy = occupancy
+        }
         guard now != kept else { return }
         for budget in budgets { budget.change(from: kept, to: now) }
         kept = now
@@ -54,17 +89,20 @@ final class ItemUsage {
 
     /// The queue counts in other budgets from now on.
     func move(to others: [ItemBudget]) {
-        let now = kept
-        set(KeptAmount())
+        for budget in budgets { budget.change(from: kept, to: KeptAmount()) }
         budgets = others
-        set(now)
+        for budget in budgets { budget.change(from: KeptAmount(), to: kept) }
     }
 
     /// Why an item of this size has no room in one of the budgets; nil if it has.
     func refusal(of size: Int) -> QueueFull? {
+        if occupancy != .occupied, let refusal = ledgers?.refusal { return refusal }
         for budget in budgets { if let refusal = budget.refusal(of: size) { return refusal } }
         return nil
     }
+
+    /// Whether the ledger keeps nothing, and so many others do that it may not.
+    var isCrowdedOut: Bool { occupancy != .occupied && ledgers?.refusal != nil }
 }
 
 /// The budgets of all queues; confined to its loop.
@@ -77,22 +115,40 @@ final class ItemBudgets {
         var isConfiguration = false
     }
 
-    private struct Queues: Hashable {
-        let pairing: UniqueIdentifier
-        let channel: Channel
+    /// The ledgers of one pairing.
+    private struct Ledgers {
+        var room = LedgerRoom()
+        var occupied: [Channel: OccupiedLedgers] = [:]
     }
 
     private let limits: ItemBudgetLimits
     private var budgets: [Key: ItemBudget] = [:]
-    private var inboundQueues: [Queues: Int] = [:]
+    private var ledgers: [UniqueIdentifier: Ledgers] = [:]
 
     init(_ limits: ItemBudgetLimits) { self.limits = limits }
 
     /// Counts a new queue.
     /// - Parameter user: whose app it is; only what it sends counts as the user's.
     func add(_ key: QueueKey, _ direction: DeliveryDirection, user: UInt32?) -> ItemUsage {
-        if direction == .inbound { inboundQueues[Queues(pairing: key.pairing, channel: key.channel), default: 0] += 1 }
-        return ItemUsage(budgets(of: key, direction, user: user))
+        let budgets = budgets(of: key, direction, user: user)
+        guard direction == .inbound else { return ItemUsage(budgets) }
+        ledgers[key.pairing, default: Ledgers()].room.add(key.app)
+        let occupied = occupied(key)
+        occupied.add()
+        return ItemUsage(budgets, among: occupied)
+    }
+
+    /// A ledger of which nothing is left has ended.
+    func removeUnusedLedger(_ key: QueueKey) {
+        ledgers[key.pairing]?.room.remove(key.app)
+        ledgers[key.pairing]?.occupied[key.channel]?.removeUnused()
+    }
+
+    private func occupied(_ key: QueueKey) -> OccupiedLedgers {
+        if let occupied = ledgers[key.pairing]?.occupied[key.channel] { return occupied }
+        let occupied = OccupiedLedgers()
+        ledgers[key.pairing, default: Ledgers()].occupied[key.channel] = occupied
+        return occupied
     }
 
     /// The budgets in which a queue counts.
@@ -116,14 +172,21 @@ final class ItemBudgets {
         return budget
     }
 
-    /// The queues that a peer has made by naming them, on one channel.
-    func inboundQueues(of pairing: UniqueIdentifier, _ channel: Channel) -> Int {
-        inboundQueues[Queues(pairing: pairing, channel: channel)] ?? 0
+    /// Whether a peer may make this ledger only once others of which nothing is left are removed (LIM-150).
+    func needsUnused(forNew key: QueueKey) -> Bool {
+        guard let known = ledgers[key.pairing], !known.room.hasRoom(for: key.app) else { return false }
+        return known.occupied.values.contains { $0.unused > 0 }
+    }
+
+    /// Whether a peer may make this ledger by naming it (LIM-11, LIM-150).
+    func hasRoom(forNew key: QueueKey) -> Bool {
+        guard let known = ledgers[key.pairing] else { return true }
+        return known.room.hasRoom(for: key.app) && known.occupied[key.channel]?.refusal == nil
     }
 
     /// A pairing is gone, and its queues have ended.
     func remove(_ pairing: UniqueIdentifier) {
         budgets = budgets.filter { $0.key.pairing != pairing }
-        inboundQueues = inboundQueues.filter { $0.key.pairing != pairing }
+        ledgers[pairing] = nil
     }
 }

@@ -106,7 +106,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     func end() {
         state = .ended
         if let timer { scheduler.cancel(timer.token) }
-        surroundings.usage.set(KeptAmount())
+        surroundings.usage.set(KeptAmount(), .unused)
         effects.removeAll()
         frames.removeAll()
         refusePending(.unpaired)
@@ -120,11 +120,17 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         return !isCommitting && pending.changes.isEmpty
     }
 
+    /// Whether it is a ledger of which nothing is left, and nothing of it is under way.
+    var isUnused: Bool { isIdle && pending.isEmpty && effects.count == 0 && machine.occupancy == .unused }
+
     private var isOpen: Bool { if case .open = state { true } else { false } }
     private var isEnded: Bool { if case .ended = state { true } else { false } }
 
     /// Why the budgets have no room for a new item of this size; nil if they have.
     func refusal(of size: Int) -> QueueFull? { surroundings.usage.refusal(of: size) }
+
+    /// Whether there is no room for any item because other ledgers of the pairing keep something (DEL-46).
+    var isCrowdedOut: Bool { surroundings.usage.isCrowdedOut }
 
     /// The disk is full and takes no new item (DEL-31); nil if it has room.
     var fullDisk: StoreError? { store.fullDisk }
@@ -132,7 +138,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     /// Whether there is room for a new item of this size, in the budgets and on the disk.
     func hasRoom(for size: Int) -> Bool { refusal(of: size) == nil && fullDisk == nil }
 
-    private func weigh() { surroundings.usage.set(machine.kept) }
+    private func weigh() { surroundings.usage.set(machine.kept, machine.occupancy) }
 
     /// The machine's contents count in these budgets from now on.
     func use(_ budgets: [ItemBudget]) { surroundings.usage.move(to: budgets) }

@@ -147,14 +147,32 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         return machine.startEpoch(epoch, at: environment.reading)
     }
 
-    func removePairing(_ pairing: UniqueIdentifier) {
-        for key in keysOfPairings.removeValue(forKey: pairing) ?? [] {
+    func removePairing(_ pairing: UniqueIdentifier) { end(keysOfPairings.removeValue(forKey: pairing) ?? []) }
+
+    private func end(_ keys: [QueueKey]) {
+        for key in keys {
             keysOfApps[key.app]?.remove(key)
             if keysOfApps[key.app]?.isEmpty == true { keysOfApps[key.app] = nil }
             queues.removeValue(forKey: key)?.end()
         }
         // Afterwards, because the end of a queue completes what waits for it.
         last = nil
+    }
+
+    /// Removes ledgers of which nothing is left, as after a new epoch (DEL-46). In parts, so that no frame of a peer
+    /// waits for thousands of them.
+    /// - Returns: those that are removed.
+    func removeUnused(of pairing: UniqueIdentifier) -> [QueueKey] where Machine == InboundLedger {
+        let keys = Array((keysOfPairings[pairing] ?? []).lazy.filter { self.queues[$0]?.isUnused == true }.prefix(64))
+        guard !keys.isEmpty else { return [] }
+        let removed = Set(keys)
+        keysOfPairings[pairing]?.removeAll { removed.contains($0) }
+        end(keys)
+        for key in keys { environment.budgets.removeUnusedLedger(key) }
+        let headers = keys.map { DeliveryRowKey(.inboundHeader, $0) }
+        // If it fails, the next start reads the rows of ledgers that are unused, too.
+        environment.store.commit(headers.map { .delete($0.table.space, key: $0.bytes) }, room: .reserve) { _ in }
+        return keys
     }
 
     // MARK: status

@@ -85,6 +85,7 @@ final class HealthService {
         let limits = DeliveryLimits()
         let backlogs = delivery.pairings { count, bytes, _ in limits.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
+        problems.formUnion(delivery.arrivals.crowded.map { HealthProblem(.crowded, pairing: $0) })
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
@@ -225,6 +226,10 @@ final class HealthService {
         case .noneActive:
             return ActiveDevice.advice(toChoose: unchosen.map { (pairing: "\($0.pairing)", name: $0.name) })
         case .backlog: return "a queue for \(name) is nearly full"
+        case .crowded:
+            return
+                "\(name) has named too many apps, and items of a further one wait there; they come once items of "
+                + "other apps have been handled here; if they do not, unpair the device and pair it again"
         case .noSpace:
             return
                 "\(name) has no space for an item, which waits for it, or fails if it can never fit; 'tandem status' "
