@@ -68,6 +68,21 @@ import Testing
                 == .fetch(offset: 131_072, isRestart: true))
     }
 
+    @Test("FIL-9, LIM-28, LIM-31: a chunk that is empty, too long or beyond the file is dropped, and silence heals it")
+    func unfitChunks() {
+        let (start, chunk) = (reading(0).monotonic, 65_536)
+        var receiver = FileReceiver(size: 100_000, written: 0, at: start)
+        #expect(receiver.chunk(at: 0, count: 0, at: start) == .nothing)
+        #expect(receiver.chunk(at: 0, count: chunk + 1, at: start) == .nothing)
+        #expect(receiver.chunk(at: 0, count: chunk, at: start) == .write)
+        #expect(receiver.wrote(chunk, at: start) == .fetch(offset: 65_536, isRestart: false))
+        #expect(receiver.chunk(at: 65_536, count: 34_465, at: start) == .nothing, "one byte beyond the end")
+        #expect(receiver.timeAdvanced(at: reading(30).monotonic) == .fetch(offset: 65_536, isRestart: true))
+        #expect(receiver.chunk(at: 65_536, count: 34_464, at: reading(30).monotonic) == .write)
+        receiver.linkClosed()
+        #expect(receiver.chunk(at: 0, count: chunk, at: reading(31).monotonic) == .nothing, "no fetch on this link yet")
+    }
+
     @Test("FIL-9: lost, repeated and reordered frames cost time and no byte", arguments: 0..<40)
     func faults(_ seed: Int) throws {
         var flow = try FileFlow(size: 2_000_003, seed: UInt64(seed))
