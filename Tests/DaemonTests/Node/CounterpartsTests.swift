@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemReactor
+import TandemSession
 import TandemStore
 import TandemTestSupport
 import TandemWire
@@ -74,6 +75,36 @@ import Testing
         scheduler.run()
         let new = try (300..<401).map { try app($0) }
         #expect(counterparts[pairing].isSuperset(of: new) && counterparts[pairing].count == Limits.applications)
+    }
+
+    @Test func `SES-64, SES-16: apps that took the place of others over a new link are stored once those are gone`()
+        throws
+    {
+        let world = TwoDevices()
+        let counterparts = Counterparts(
+            CommittedState(
+                try CounterpartApplications(rows: [], path: "disk"),
+                in: LoopStore(MemoryStore(), on: world.scheduler)),
+            scheduler: world.scheduler, log: { _ in })
+        world.devices.primary.relay.connect(
+            Relay.Outlets(
+                target: { _, pairing in .vendor(pairing.peer) }, directory: { _, _ in nil },
+                announced: { app, pairing, announcement, _ in
+                    counterparts.announced(app, isInstalled: announcement.isInstalled, in: pairing.pairing)
+                }))
+        let announcement = ApplicationAnnouncement(isInstalled: true, isConnected: false, trust: .noKey)
+        for link in 0..<2 {
+            let apps = try (0..<Limits.applications).map { try app(1_000 * link + $0) }
+            try world.linkUp()
+            let port = try #require(world.links?.primary.port)
+            for app in apps {
+                let envelope = try Envelope(.application, app: app).with(body: announcement.body)
+                #expect(port.receive(try envelope.frame(), envelope) == nil)
+            }
+            world.scheduler.advance(by: .seconds(10))
+            #expect(counterparts[world.pairing] == Set(apps))
+            world.linkDown()
+        }
     }
 
     @Test func `SES-64: a pairing that ends takes what waits to be stored with it`() throws {

@@ -246,6 +246,7 @@ package final class Relay {
                 let gone = end.completeIntroduction(step)
             else { return }
             for app in gone { publisher.wasRemoved(app, at: end) }
+            if !gone.isEmpty { publisher.repeatInstalled(at: end) }
             publisher.pairingChanged(end, of: side)
         }
         scheduler.schedule(after: Limits.introduction) { take(.timeIsOver) }

@@ -210,8 +210,8 @@ package final class RelayPort: NumberedConnection {
         case .tooManyApplications:
             Refusal(
                 name,
-                "in \(kind.rawValue): over \(Limits.applications) apps are installed, or new ones come too fast; remove apps"
-            )
+                "\(Refusal.text(in: kind, nil)): over \(Limits.applications) apps are installed, or new ones come too "
+                    + "fast; remove some")
         default: Refusal(name, in: kind, envelope.flatMap { Self.fault(of: $0) })
         }
     }

@@ -257,6 +257,13 @@ final class StatePublisher {
         outlets?.announced(app, end.known, gone, end.announcement(of: app))
     }
 
+    /// Apps that are gone leave room for those that came over this link before: as many as LIM-11 are stored (SES-64).
+    func repeatInstalled(at end: PairingEnd) {
+        for (app, announcement) in end.announcements.sorted(by: { $0.key < $1.key }) where announcement.isInstalled {
+            outlets?.announced(app, end.known, announcement, announcement)
+        }
+    }
+
     // MARK: the state
 
     /// - Returns: the entries of the `state` that was written.
