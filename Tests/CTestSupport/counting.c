@@ -41,6 +41,7 @@ DOOR(BEHIND, TANDEM_CALL_READ, ssize_t, read, (int descriptor, void *bytes, size
 DOOR(BEHIND, TANDEM_CALL_READ, ssize_t, recv, (int descriptor, void *bytes, size_t count, int flags), (descriptor, bytes, count, flags))
 DOOR(BEHIND, TANDEM_CALL_READ, ssize_t, recvmsg, (int descriptor, struct msghdr *message, int flags), (descriptor, message, flags))
 DOOR(BEHIND, TANDEM_CALL_WRITE, ssize_t, write, (int descriptor, const void *bytes, size_t count), (descriptor, bytes, count))
+DOOR(BEHIND, TANDEM_CALL_WRITE, ssize_t, send, (int descriptor, const void *bytes, size_t count, int flags), (descriptor, bytes, count, flags))
 DOOR(BEHIND, TANDEM_CALL_WRITE, ssize_t, sendmsg, (int descriptor, const struct msghdr *message, int flags), (descriptor, message, flags))
 DOOR(BEHIND, TANDEM_CALL_WAIT, int, epoll_wait, (int epoll, struct epoll_event *events, int capacity, int timeout), (epoll, events, capacity, timeout))
 DOOR(BEHIND, TANDEM_CALL_INTEREST, int, epoll_ctl, (int epoll, int operation, int descriptor, struct epoll_event *event), (epoll, operation, descriptor, event))

@@ -96,7 +96,8 @@ package enum Linux {
                     at: index,
                     to: iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count))
             }
-            return sendAll(descriptor, UnsafeMutableBufferPointer(rebasing: vectors[..<count]))
+            var message = header(of: UnsafeMutableBufferPointer(rebasing: vectors[..<count]))
+            return SystemCall.retried { sendmsg(descriptor, &message, sending) }
         }
         return try transfer(result, "sendmsg")
     }
@@ -104,18 +105,13 @@ package enum Linux {
     /// Writes bytes that are only lent to a socket, without a signal when the peer is gone.
     package static func send(_ descriptor: CInt, _ bytes: RawSpan) throws(SystemError) -> Transfer {
         let result = bytes.withUnsafeBytes { bytes in
-            var part = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
-            return withUnsafeMutablePointer(to: &part) { part in
-                sendAll(descriptor, UnsafeMutableBufferPointer(start: part, count: 1))
-            }
+            // Not sendmsg: the kernel would fetch a header and a list of one part first.
+            SystemCall.retried { Glibc.send(descriptor, bytes.baseAddress, bytes.count, sending) }
         }
-        return try transfer(result, "sendmsg")
+        return try transfer(result, "send")
     }
 
-    private static func sendAll(_ descriptor: CInt, _ parts: UnsafeMutableBufferPointer<iovec>) -> Int {
-        var message = header(of: parts)
-        return SystemCall.retried { sendmsg(descriptor, &message, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)) }
-    }
+    private static var sending: CInt { CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT) }
 }
 
 // MARK: - paths and files

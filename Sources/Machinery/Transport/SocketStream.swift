@@ -192,7 +192,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
 
 // MARK: writing
 //
-// One sendmsg at the end of the turn for all that the turn queued; the socket is watched for writing only while it is
+// One call at the end of the turn for all that the turn queued; the socket is watched for writing only while it is
 // full. A peer that is gone may have said why: when writing fails, what it sent is still read, and only the queue is
 // lost.
 
