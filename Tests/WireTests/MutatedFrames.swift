@@ -171,10 +171,11 @@ enum TwoReadings {
         }
     }
 
-    /// Of the head of an envelope.
+    /// Of the head of an envelope, which counts as refused if its application identifier is not one.
     init(ofHead payload: [UInt8]) {
         let span = payload.span
-        self.init(of: payload, EnvelopeHead(plain: span.bytes)) { $0.isEqual(to: $1, in: payload) }
+        let head = EnvelopeHead(plain: span.bytes).flatMap { $0.isAppRight(in: payload) ? $0 : nil }
+        self.init(of: payload, head) { $0.isEqual(to: $1, in: payload) }
     }
 }
 

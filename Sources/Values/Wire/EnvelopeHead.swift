@@ -31,7 +31,8 @@ package import TandemBase
 }
 
 extension EnvelopeHead {
-    /// Where the application identifier's characters are in the payload; they have been checked.
+    /// Where the application identifier is in the payload. Its characters have not been checked: it is right if it
+    /// equals one that is known, and any other is for the full reading.
     @inlinable package var app: Range<Int> { appRange.bounds }
 
     /// Where the body is in the payload.
@@ -46,8 +47,9 @@ extension EnvelopeHead {
 
 // MARK: Reading in place
 
-// FRM-8 to FRM-10 are checked on the walk. Accepted here means accepted by `Envelope(reading:)` with the same fields;
-// nil means that it is asked. Nothing is allocated, and a body costs nothing.
+// FRM-8 to FRM-10 are checked on the walk, except for the characters of the application identifier. Accepted here with
+// a right one means accepted by `Envelope(reading:)` with the same fields; nil means that it is asked. Nothing is
+// allocated, and a body costs nothing.
 
 extension EnvelopeHead {
     /// Reads the head of a frame; nil if it is not plain, not right, or not of a kind that is forwarded.
@@ -74,7 +76,7 @@ extension EnvelopeHead: PlainConsumer {
         switch payload.innerByte(at: key + 1) {
         case UInt8(ascii: "a"):
             guard let end = payload.plainWord("app", at: key) else { break }
-            return Self.set(&appRange, payload.plainApplication(at: value, before: limit), (.app, end))
+            return Self.set(&appRange, payload.plainName(at: value, before: limit), (.app, end))
         case UInt8(ascii: "b"):
             guard let end = payload.plainWord("body", at: key) else { break }
             return Self.set(&bodyRange, payload.plainData(at: value, before: limit), (.body, end))

@@ -87,6 +87,12 @@ extension RawSpan {
         plainContent(at: offset, type: 0x4, before: limit)?.plain
     }
 
+    /// An application identifier whose characters nobody has checked.
+    @inline(__always)
+    func plainName(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.PayloadRange>? {
+        plainContent(at: offset, type: 0x5, before: limit)?.plain
+    }
+
     /// An application identifier.
     @inline(__always)
     func plainApplication(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.PayloadRange>? {

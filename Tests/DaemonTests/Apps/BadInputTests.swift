@@ -141,6 +141,18 @@ import Testing
         #expect(try refusalText(of: stranger).hasPrefix("in \(kind.rawValue): key 'app' "))
     }
 
+    @Test func `FRM-8: a message is refused for a wrong character in its application identifier, not as another app's`()
+        throws
+    {
+        let app = try simulation.app(.primary)
+        var bytes = try simulation.message().frame().bytes.copied()
+        let name = try #require(bytes.firstRange(of: Array("com.example.app".utf8)))
+        bytes[name.lowerBound + 3] = UInt8(ascii: " ")
+        app.stream.send(ByteSlice(copying: bytes))
+        simulation.scheduler.run()
+        #expect(app.refusal == "envelope")
+    }
+
     @Test func `FRM-10, SES-21: the refusal of an app's failure of an item names the key that is wrong in it`() throws {
         let stranger = try simulation.app(.primary)
         var failure = try simulation.message()

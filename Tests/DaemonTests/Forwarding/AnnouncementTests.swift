@@ -77,7 +77,7 @@ import Testing
                     .with(body: announcement.body)
                 let name = port.receive(try envelope.frame(), envelope)
                 #expect(name == (number < Limits.applications ? nil : .tooManyApplications))
-                if let name { #expect(port.refusal(name, in: .application, envelope).text.contains("256")) }
+                if let name { #expect(port.refusal(name, of: envelope).text.contains("256")) }
             }
             world.linkDown()
             world.scheduler.advance(by: .seconds(10))

@@ -204,11 +204,7 @@ final class HostAppConnection {
     }
 
     private func pass(_ frame: Frame, _ envelope: Envelope, _ port: RelayPort) {
-        if let name = port.receive(frame, envelope) { refuse(port.refusal(name, in: envelope.kind, envelope)) }
-    }
-
-    private func pass(_ frame: Frame, _ head: EnvelopeHead, _ port: RelayPort) {
-        if let name = port.receive(frame, head) { refuse(port.refusal(name, in: head.kind)) }
+        if let name = port.receive(frame, envelope) { refuse(port.refusal(name, of: envelope)) }
     }
 
     /// Whether the relay takes a frame of a registered connection without a look at the rest of the envelope.
@@ -386,7 +382,7 @@ extension HostAppConnection: FrameChannelDelegate {
     func channelDidOpen(_ channel: FrameChannel) {}
 
     func channel(_ channel: FrameChannel, didReceive frame: Frame) {
-        if let port, let head = EnvelopeHead(plain: frame), isForRelay(head) { return pass(frame, head, port) }
+        if let port, let head = EnvelopeHead(plain: frame), isForRelay(head), port.receive(frame, head) { return }
         // Anything but a broadcast may be answered, or end the connection: the broadcasts before it go first (SES-30).
         port?.sendBroadcasts()
         do throws(WireError) {

@@ -172,21 +172,26 @@ package final class RelayPort: NumberedConnection {
     /// and close the connection (SES-3).
     func takes(_ needs: Abilities) -> Bool { abilities.isSuperset(of: needs) }
 
-    /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place.
-    /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well. A frame that
-    ///   cannot be forwarded has then been answered with `failure`.
-    package func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName? {
-        guard !isClosed else { return nil }
+    /// Takes a `message`, `messageData`, `reply` or `failure` whose head could be read in place. A frame that cannot be
+    /// forwarded is answered with `failure`.
+    /// - Returns: false if nothing has been done with it: the full reading shows what it is. So it is with an app that
+    ///   is not the connection's own or, from a link, not known here.
+    package func receive(_ frame: Frame, _ head: EnvelopeHead) -> Bool {
+        guard !isClosed else { return true }
         let header = RoutingHeader(head, frameCount: frame.count)
         if let application {
-            guard frame.withPayload({ application.isNamed($0.extracting(head.app)) }) else { return .notYours }
-            return take(frame, header, of: application)
+            guard frame.withPayload({ application.isNamed($0.extracting(head.app)) }) else { return false }
+            return take(frame, header, of: application) == nil
         }
         let side = itsLink.side
-        return takeFromLink(frame, header, of: frame.withPayload { side.application(named: $0.extracting(head.app)) })
+        guard let application = frame.withPayload({ side.application(named: $0.extracting(head.app)) }) else {
+            return false
+        }
+        return takeFromLink(frame, header, of: application) == nil
     }
 
-    /// The same for any valid frame, and from a link `application` too.
+    /// Takes any valid frame of those kinds, and from a link `application` too.
+    /// - Returns: the refusal that the connection has earned and must be closed with; nil if all is well.
     package func receive(_ frame: Frame, _ envelope: Envelope) -> RefusalName? {
         guard !isClosed else { return nil }
         if envelope.kind == .application { return forwarder.publisher.announced(envelope, from: self) }
@@ -203,16 +208,15 @@ package final class RelayPort: NumberedConnection {
     /// The refusal by a name that this port has returned. Its text has the kind of the frame and the first key that is
     /// wrong (SES-21). The envelope is read once more for it: the connection ends here, and frames that are taken pay
     /// nothing for the texts of refusals.
-    /// - Parameter envelope: nil for a frame whose head was taken: of its keys only the origin can be wrong.
-    package func refusal(_ name: RefusalName, in kind: FrameKind, _ envelope: Envelope? = nil) -> Refusal {
+    package func refusal(_ name: RefusalName, of envelope: Envelope) -> Refusal {
         switch name {
-        case .notYours: Refusal(foreign: isLink ? .pairing : .app, in: kind)
+        case .notYours: Refusal(foreign: isLink ? .pairing : .app, in: envelope.kind)
         case .tooManyApplications:
             Refusal(
                 name,
-                "\(Refusal.text(in: kind, nil)): over \(Limits.applications) apps are installed, or new ones come too "
-                    + "fast; remove some")
-        default: Refusal(name, in: kind, envelope.flatMap { Self.fault(of: $0) })
+                "\(Refusal.text(in: envelope.kind, nil)): over \(Limits.applications) apps are installed, or new ones come "
+                    + "too fast; remove some")
+        default: Refusal(name, in: envelope.kind, Self.fault(of: envelope))
         }
     }
 

@@ -215,11 +215,10 @@ extension Link: FrameChannelDelegate {
     package func channel(_ frames: FrameChannel, didReceive frame: Frame) {
         guard !isOver else { return }
         heartbeat.received(now: context.scheduler.now)
-        if let forwarder, let head = EnvelopeHead(plain: frame), isForwarded(head) {
-            if let name = forwarder.receive(frame, head) { refuse(name, "in \(head.kind.rawValue)") }
-        } else {
-            read(frame)
+        if let forwarder, let head = EnvelopeHead(plain: frame), isForwarded(head), forwarder.receive(frame, head) {
+            return
         }
+        read(frame)
     }
 
     package func channelDidDrain(_ channel: FrameChannel) {
@@ -234,6 +233,6 @@ extension Link: FrameChannelDelegate {
 /// Forwards frames of a ready link by their heads; on the loop's thread. The relay's port conforms.
 package protocol LinkForwarder: AnyObject {
     /// Takes a `message` of the link's own pairing, or an answer to one.
-    /// - Returns: the refusal that the peer has earned, which ends the link; nil if all is well.
-    func receive(_ frame: Frame, _ head: EnvelopeHead) -> RefusalName?
+    /// - Returns: false if it was left to the full reading.
+    func receive(_ frame: Frame, _ head: EnvelopeHead) -> Bool
 }

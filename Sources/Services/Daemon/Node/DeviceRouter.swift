@@ -156,9 +156,7 @@ final class DeviceRouter {
             return nil
         default:
             guard let frame, let port = peers[pairing]?.port else { return Self.misplaced(envelope) }
-            return port.receive(frame, envelope).map { name in
-                (name, port.refusal(name, in: envelope.kind, envelope).text)
-            }
+            return port.receive(frame, envelope).map { ($0, port.refusal($0, of: envelope).text) }
         }
     }
 
@@ -169,7 +167,7 @@ final class DeviceRouter {
 
     /// The refusal of a frame of the durable channels, with its kind and the key that is wrong in it (SES-21). The
     /// frame is read once more for it: the connection ends here, and frames that are taken pay nothing for their
-    /// refusals' texts. For the relay's frames ``RelayPort/refusal(_:in:_:)`` does the same.
+    /// refusals' texts. For the relay's frames ``RelayPort/refusal(_:of:)`` does the same.
     private static func refusal(_ name: RefusalName, of envelope: Envelope) -> Breach {
         var fault: WireError?
         do throws(WireError) {
