@@ -113,7 +113,7 @@ struct ForwardedRequestsModelTests {
         }
     }
 
-    @Test("SES-9: a deadline further off than the wheel turns, and one that is past when it comes, are both met")
+    @Test("SES-9: a deadline that is hours off, and one that is past when it comes, are both met")
     func unusualDeadlines() {
         var generator = SeededGenerator(seed: 9)
         let hashSeed = HashSeed(using: &generator)

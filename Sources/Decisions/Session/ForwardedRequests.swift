@@ -2,7 +2,8 @@
 // still outstanding. Its pair is ``PendingRequests``, the same for the library of the asking app. An answer is accepted
 // only from the connection that received the request, and goes only to the connection that asked. The table knows
 // connections and apps as numbers, and never sees a body. A frame costs the same however many requests are open; a
-// connection that closes costs as much as it had open. Nothing here is reference-counted.
+// connection that closes costs as much as it had open, and a deadline that passes a look at all. Nothing here is
+// reference-counted.
 
 package import TandemBase
 
@@ -19,14 +20,15 @@ package struct ForwardedRequests: ~Copyable, Sendable {
 
     private var requests = RecordPool<RequestRecord>()
     private var parties = PartyTable()
-    private var byOrigin = HashTable()
-    private var byDestination = HashTable()
-    private var wheel = DeadlineWheel()
+    /// By their identifiers: two connections may choose the same one.
+    private var byIdentifier = HashTable()
     /// Written messages without reply, oldest first.
     private var unanswered = Chain()
     private var unansweredCount = 0
     /// Messages without reply that wait to be written.
     private var unwrittenCount = 0
+    /// No open request has an earlier deadline.
+    private var earliestDeadline = MonotonicTime(nanoseconds: .max)
     private let capacity: Int
     private let capacityInAll: Int
     private let unansweredCapacity: Int
@@ -62,11 +64,9 @@ package struct ForwardedRequests: ~Copyable, Sendable {
 
     /// Records a request when it is forwarded.
     package mutating func open(_ request: OpenRequest) -> Opening {
-        let asked = seed.hash(request.id, request.origin.index)
-        let owed = seed.hash(request.id, request.destination.index)
-        guard find(request.id, from: request.origin, asked) == nil,
-            find(request.id, to: request.destination, owed) == nil
-        else { return .duplicate }
+        let hash = seed.hash(request.id)
+        let known = find(request.id, hash) { $0.origin == request.origin || $0.destination == request.destination }
+        guard known == nil else { return .duplicate }
         let asker = parties.asker(request.app, of: request.origin)
         if request.wantsReply {
             guard parties.waiting(asker) < capacity,
@@ -76,20 +76,19 @@ package struct ForwardedRequests: ~Copyable, Sendable {
         } else if request.isWritten {
             forgetOldestUnanswered()
         }
-        let bucket = wheel.bucket(of: request.deadline)
-        enter(RequestRecord(request: request, asker: asker, askedHash: asked, owedHash: owed, bucket: bucket))
+        enter(RequestRecord(request: request, asker: asker, hash: hash))
         return .opened
     }
 
     /// Whether a request of this connection has this identifier.
     package func isOpen(_ id: UniqueIdentifier, from party: RequestParty) -> Bool {
-        find(id, from: party, seed.hash(id, party.index)) != nil
+        find(id, seed.hash(id)) { $0.origin == party } != nil
     }
 
     /// The request that a `reply` or `failure` from this connection answers; nil for a stray answer: late, repeated,
     /// from a connection that did not receive the request, or a `reply` to a message that wanted none.
     package mutating func answered(_ id: UniqueIdentifier, by party: RequestParty, isReply: Bool) -> OpenRequest? {
-        guard let number = find(id, to: party, seed.hash(id, party.index)) else { return nil }
+        guard let number = find(id, seed.hash(id), where: { $0.destination == party }) else { return nil }
         let request = requests[number].request
         guard request.wantsReply || !isReply else { return nil }
         forget(number)
@@ -98,7 +97,7 @@ package struct ForwardedRequests: ~Copyable, Sendable {
 
     /// A request that waited has been written to its destination's channel.
     package mutating func wrote(_ id: UniqueIdentifier, to party: RequestParty, endOffset: UInt64) {
-        guard let number = find(id, to: party, seed.hash(id, party.index)) else { return }
+        guard let number = find(id, seed.hash(id), where: { $0.destination == party }) else { return }
         let wasWritten = requests[number].request.isWritten
         requests[number].request.endOffset = endOffset
         guard !requests[number].request.wantsReply, !wasWritten else { return }
@@ -107,14 +106,21 @@ package struct ForwardedRequests: ~Copyable, Sendable {
         appendUnanswered(number)
     }
 
-    /// Drops the requests whose deadline has passed; returns how many.
+    /// Drops the requests whose deadline has passed; returns how many. If there may be one it looks at all requests:
+    /// that costs less than an order of the deadlines, which each frame would keep.
     package mutating func expire(now: MonotonicTime) -> Int {
+        guard earliestDeadline <= now else { return 0 }
+        earliestDeadline = MonotonicTime(nanoseconds: .max)
         var expired = 0
-        for bucket in wheel.dueBuckets(now: now) {
-            var next = wheel.buckets[bucket].head
+        for party in parties.all {
+            var next = parties[party].asked.head
             while let number = next {
-                next = requests.next(number, .deadline)
-                guard requests[number].request.deadline <= now else { continue }
+                next = requests.next(number, .asked)
+                let deadline = requests[number].request.deadline
+                guard deadline <= now else {
+                    earliestDeadline = min(earliestDeadline, deadline)
+                    continue
+                }
                 forget(number)
                 expired += 1
             }
@@ -141,8 +147,7 @@ package struct ForwardedRequests: ~Copyable, Sendable {
     private mutating func releaseMemory() {
         guard requests.count == 0, requests.capacity > Self.retainedCapacity else { return }
         requests = RecordPool()
-        byOrigin = HashTable()
-        byDestination = HashTable()
+        byIdentifier = HashTable()
     }
 
     /// Records that a busy daemon may have at once without a new allocation.
@@ -150,21 +155,17 @@ package struct ForwardedRequests: ~Copyable, Sendable {
 }
 
 extension ForwardedRequests {
-    private func find(_ id: UniqueIdentifier, from party: RequestParty, _ hash: UInt32) -> Int? {
-        byOrigin.find(hash) { requests[$0].request.id == id && requests[$0].request.origin == party }
-    }
-
-    private func find(_ id: UniqueIdentifier, to party: RequestParty, _ hash: UInt32) -> Int? {
-        byDestination.find(hash) { requests[$0].request.id == id && requests[$0].request.destination == party }
+    @inline(__always)
+    private func find(_ id: UniqueIdentifier, _ hash: UInt32, where isMeant: (OpenRequest) -> Bool) -> Int? {
+        byIdentifier.find(hash) { requests[$0].request.id == id && isMeant(requests[$0].request) }
     }
 
     private mutating func enter(_ record: RequestRecord) {
         let number = requests.insert(record)
-        byOrigin.insert(number, record.askedHash)
-        byDestination.insert(number, record.owedHash)
+        earliestDeadline = min(earliestDeadline, record.request.deadline)
+        byIdentifier.insert(number, record.hash)
         requests.append(number, to: &parties[record.request.origin].asked, .asked)
         requests.append(number, to: &parties[record.request.destination].owed, .owed)
-        requests.append(number, to: &wheel.buckets[record.bucket], .deadline)
         guard !record.request.wantsReply else { return }
         if record.request.isWritten { appendUnanswered(number) } else { unwrittenCount += 1 }
     }
@@ -176,11 +177,9 @@ extension ForwardedRequests {
 
     private mutating func forget(_ number: Int) {
         let record = requests[number]
-        byOrigin.remove(number, record.askedHash)
-        byDestination.remove(number, record.owedHash)
+        byIdentifier.remove(number, record.hash)
         requests.remove(number, from: &parties[record.request.origin].asked, .asked)
         requests.remove(number, from: &parties[record.request.destination].owed, .owed)
-        requests.remove(number, from: &wheel.buckets[record.bucket], .deadline)
         if record.request.wantsReply {
             parties.changeWaiting(record.asker, by: -1)
         } else if !record.request.isWritten {
@@ -259,28 +258,22 @@ package struct OpenRequest: Sendable, Equatable {
 /// lines and is moved without a call.
 private struct RequestRecord: ChainedRecord {
     enum Links: Int {
-        case asked, owed, deadline, unanswered
+        case asked, owed, unanswered
     }
 
     var request: OpenRequest
     private let askerNumber: Int32
-    private let bucketNumber: Int32
-    let askedHash: UInt32
-    let owedHash: UInt32
-    var links = InlineArray<4, ChainLink>(repeating: ChainLink())
+    let hash: UInt32
+    var links = InlineArray<3, ChainLink>(repeating: ChainLink())
 
-    init(request: OpenRequest, asker: Int, askedHash: UInt32, owedHash: UInt32, bucket: Int) {
+    init(request: OpenRequest, asker: Int, hash: UInt32) {
         self.request = request
         askerNumber = Int32(asker)
-        bucketNumber = Int32(bucket)
-        self.askedHash = askedHash
-        self.owedHash = owedHash
+        self.hash = hash
     }
 
     /// The app that asked, in the table's parties.
     var asker: Int { Int(askerNumber) }
-    /// Its bucket in the wheel of deadlines.
-    var bucket: Int { Int(bucketNumber) }
 }
 
 /// The table's state of one connection.
@@ -332,6 +325,9 @@ private struct PartyTable: ~Copyable, Sendable {
     private var users: [UInt32: Int32] = [:]
     private var waitingOwners = 0
     private var waitingInAll = 0
+
+    /// All connections, and numbers that are free.
+    var all: some Sequence<RequestParty> { (0..<parties.capacity).lazy.map { RequestParty($0) } }
 
     subscript(party: RequestParty) -> Party {
         get { parties[party.index] }
@@ -403,29 +399,5 @@ private struct PartyTable: ~Copyable, Sendable {
         byApp.insert(number, hash)
         owners[Int(owner)].firstAsker = Int32(truncatingIfNeeded: number)
         return number
-    }
-}
-
-/// Timer wheel of deadlines: deadlines of about the same second share a bucket, so that finding the passed ones looks
-/// at no others. A deadline more than one turn away is looked at once more in each turn.
-private struct DeadlineWheel: ~Copyable, Sendable {
-    /// A bucket is 2^30 ns, a little over a second; a turn is then 18 minutes, and no caller waits that long (LIM-8).
-    private static var bucketBits: UInt64 { 30 }
-    private static var bucketCount: UInt64 { 1024 }
-
-    var buckets = Array(repeating: Chain(), count: Int(DeadlineWheel.bucketCount))
-    /// The first bucket, counted from time 0, that may contain a passed deadline.
-    private var due: UInt64 = 0
-
-    /// The bucket of a deadline. A passed deadline goes into the next bucket to be checked.
-    func bucket(of deadline: MonotonicTime) -> Int {
-        Int(max(deadline.nanoseconds >> Self.bucketBits, due) % Self.bucketCount)
-    }
-
-    /// The buckets that may contain passed deadlines now; each is returned until time has moved past it.
-    mutating func dueBuckets(now: MonotonicTime) -> some Sequence<Int> {
-        let first = due
-        due = max(due, now.nanoseconds >> Self.bucketBits)
-        return (first...min(due, first + Self.bucketCount - 1)).lazy.map { Int($0 % Self.bucketCount) }
     }
 }

@@ -1,7 +1,8 @@
 // Hash table from 32-bit hashes to small numbers, with linear probing and no tombstones; ``ForwardedRequests`` finds
 // its records by it, and the relay its apps. It stores no keys: the caller compares the candidates. It grows and never
 // shrinks, and allocates only when it grows. Peers choose the identifiers and names that are looked for, so the hash is
-// keyed with a secret: without it a peer cannot choose any that collide.
+// keyed with a secret: without it a peer cannot choose different ones that collide. Records of one identifier stand
+// beside each other: of a request there is one at most for each connection (LIM-5).
 
 import TandemBase
 
@@ -92,9 +93,7 @@ package struct HashSeed: Sendable {
     }
 
     @inline(__always)
-    func hash(_ id: UniqueIdentifier, _ number: Int) -> UInt32 {
-        hash(id.high, id.low, UInt64(bitPattern: Int64(number)))
-    }
+    func hash(_ id: UniqueIdentifier) -> UInt32 { hash(id.high, id.low, 0) }
 
     @inline(__always)
     func hash(_ high: UInt64, _ low: UInt64, _ number: UInt64) -> UInt32 {
@@ -102,19 +101,18 @@ package struct HashSeed: Sendable {
         return UInt32(truncatingIfNeeded: mixed ^ mixed >> 32)
     }
 
-    /// The hash of bytes, eight in one step.
+    /// The hash of bytes, eight in one step. The last eight may overlap those of the step before.
     package func hash(_ bytes: RawSpan) -> UInt32 {
         var (mixed, offset) = (first ^ UInt64(truncatingIfNeeded: bytes.byteCount), 0)
         while offset + 8 <= bytes.byteCount {
-            // Any eight bytes are a UInt64; the bounds are checked.
-            let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            mixed = Self.fold(mixed ^ word, third)
+            mixed = Self.fold(mixed ^ bytes.word(at: offset), third)
             offset += 8
         }
         var rest: UInt64 = 0
-        while offset < bytes.byteCount {
-            rest = rest << 8 | UInt64(bytes.byte(at: offset))
-            offset += 1
+        if bytes.byteCount >= 8 {
+            rest = bytes.word(at: bytes.byteCount - 8)
+        } else {
+            for offset in 0..<bytes.byteCount { rest = rest << 8 | UInt64(bytes.byte(at: offset)) }
         }
         return hash(mixed, rest, UInt64(truncatingIfNeeded: bytes.byteCount))
     }

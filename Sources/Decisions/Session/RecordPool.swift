@@ -5,7 +5,7 @@
 protocol ChainedRecord: Sendable {
     associatedtype Links: RawRepresentable<Int>
     /// Its neighbours, for each chain that it can stand in.
-    var links: InlineArray<4, ChainLink> { get set }
+    var links: InlineArray<3, ChainLink> { get set }
 }
 
 /// The neighbours of a record in a chain.
