@@ -56,8 +56,8 @@ package final class ReadBlocks {
 
     /// Unchecked, because nothing is called while it is touched.
     @exclusivity(unchecked) private var current = PooledBlock()
-    /// Oldest first.
-    private var older: [PooledBlock] = []
+    /// Oldest first. Unchecked, because the tenants that are asked to leave do nothing else.
+    @exclusivity(unchecked) private var older: [PooledBlock] = []
     private var rewinds = 0
 
     package init() {}

@@ -162,10 +162,13 @@ package final class FrameChannel {
         isDelivering = true
         defer { isDelivering = false }
         var completesFrames = false
+        // Its reference is counted once for all frames, and not for each.
+        var receiver = delegate
         do throws(WireError) {
             while phase == .open, !isReadingPaused, let frame = try decoder.next() {
                 completesFrames = true
-                delegate?.channel(self, didReceive: frame)
+                if receiver !== delegate { receiver = delegate }
+                receiver?.channel(self, didReceive: frame)
             }
         } catch {
             refuse(Refusal(error), .invalidFrame(error))

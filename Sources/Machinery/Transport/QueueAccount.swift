@@ -5,8 +5,9 @@
 
 /// The bytes of one owner's streams; confined to their thread.
 package final class QueueAccount {
-    /// Unchecked, because it is one word.
-    @exclusivity(unchecked) package private(set) var byteCount = 0
+    // Unchecked, because it is one word. Private, because a stored property that other modules see keeps its check.
+    @exclusivity(unchecked) private var chargedCount = 0
+    package var byteCount: Int { chargedCount }
     private var blocked: [ObjectIdentifier: any ByteStream] = [:]
     private var begun: [ObjectIdentifier: FrameChannel] = [:]
     /// Notes a change; false if the owner exceeds its part.
@@ -30,7 +31,7 @@ package final class QueueAccount {
 
     /// More bytes wait at a stream whose socket is full. May close the stream.
     package func charge(_ count: Int) {
-        byteCount += count
+        chargedCount += count
         var isWithin = record(count)
         while !isWithin, let fullest = blocked.values.max(by: { $0.queuedBytes < $1.queuedBytes }) {
             fullest.close(.slowConsumer)
@@ -41,7 +42,7 @@ package final class QueueAccount {
     /// A stream is closed or its socket takes bytes again, of which this much waited.
     package func unblock(_ stream: any ByteStream, _ count: Int) {
         guard blocked.removeValue(forKey: ObjectIdentifier(stream)) != nil else { return }
-        byteCount -= count
+        chargedCount -= count
         _ = record(-count)
     }
     /// The unfinished frame of a channel has grown by so much, or shrunk. May close the channel.

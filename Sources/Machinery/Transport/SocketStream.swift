@@ -123,6 +123,7 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
         if readiness.contains(.writable), isBlocked {
             unblock()
             flush()
+            updateInterest()
         }
         guard phase != .closed, !readiness.isDisjoint(with: .readableOrFailed) else { return }
         if isReadingPaused { suspendWatch(readiness) } else { read() }
@@ -247,9 +248,9 @@ extension SocketStream {
             loop.stalls.watch(self, on: loop)
             // Before the delegate sends more, which is charged then. An owner over its part closes the stream.
             if !wasBlocked { account?.block(self, queue.byteCount) }
+            updateInterest()
             guard phase == .open || phase == .finishing else { return }
         }
-        updateInterest()
         let hasDrained = isCongested && queue.byteCount <= marks.low
         if hasDrained { isCongested = false }
         if hasDrained || isDrainAwaited {

@@ -62,6 +62,7 @@ final class PendingOffers {
     }
 
     /// Whether this connection was given the offer with this identifier and has not answered it.
+    @inline(__always)
     func isOpen(_ id: UniqueIdentifier, to connection: ConnectionNumber) -> Bool {
         guard !entries.isEmpty else { return false }
         return entries[id]?.connection == connection

@@ -274,6 +274,7 @@ final class MessageForwarder {
         if !broadcaster.failed(frame, header, of: application, by: port) { counts.stray.add() }
     }
 
+    @inline(__always)
     private func fault(
         of answer: RoutingHeader, from application: LocalApplication?, to request: OpenRequest
     ) -> RelayFailure? {

@@ -33,6 +33,7 @@ struct RoutingHeader {
     }
 
     /// - Parameter frameCount: bytes of the whole frame.
+    @inline(__always)
     init(_ head: EnvelopeHead, frameCount: Int) {
         kind = head.kind
         pairing = head.pairing
