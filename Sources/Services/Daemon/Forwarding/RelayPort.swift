@@ -79,7 +79,8 @@ package final class RelayPort: NumberedConnection {
         case link(PairingEnd)
     }
 
-    /// Facts that only a link needs: a separate object, because links are few.
+    /// Facts that only a link needs: a separate object, because links are few. Moved eagerly, as ``LocalApplication``.
+    @_eagerMove
     private final class LinkSource {
         let end: PairingEnd
         let side: RoleContext

@@ -28,7 +28,9 @@ package struct PerRole<Value> {
 
 extension PerRole: Sendable where Value: Sendable {}
 
-/// One role's pairings and host apps on one device; confined to its relay's loop.
+/// One role's pairings and host apps on one device; confined to its relay's loop. Moved eagerly, as
+/// ``LocalApplication``; its relay holds it longer than anything refers to it.
+@_eagerMove
 package final class RoleContext {
     package let role: DeviceRole
     /// The device's vendor identifier.

@@ -11,6 +11,10 @@ import TandemWire
 /// An app that is installed on a device, as its relay knows it: its connections, its routes and what is still to be
 /// published of it. It decides nothing: each change works out what depends on it at that moment, so that a frame only
 /// looks.
+///
+/// Moved eagerly, as others that each frame meets: nothing depends on when it is freed. Otherwise a reference would be
+/// counted for each use, to keep it to the end of a scope.
+@_eagerMove
 final class LocalApplication {
     let app: ApplicationIdentifier
     /// The app in the ledger; the same for all sides of a relay.
