@@ -15,9 +15,9 @@ struct Fixture {
     let target: PairedIdentifier
     let device: UniqueIdentifier
 
-    init() throws {
+    init(target: String = "custom:hw-1") throws {
         application = try ApplicationIdentifier("org.example.alarm")
-        target = try PairedIdentifier(text: "custom:hw-1")
+        self.target = try PairedIdentifier(text: target)
         device = try #require(UniqueIdentifier(bytes: Array(0..<16)))
     }
 

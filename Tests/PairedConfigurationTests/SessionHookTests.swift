@@ -163,6 +163,28 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
         #expect(app.volume == 90)
     }
 
+    @Test("CFG-20: an identifier with line ends and escape sequences forges no line of a log")
+    func anIdentifierForgesNoLine() throws {
+        let fixture = try Fixture(target: "custom:a\nb\u{1B}[31m")
+        let app = fixture.app()
+        let events = app.observedEvents()
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope())) == "applied")
+        let other = try PairedIdentifier(text: "custom:c\nd\u{1B}[31m")
+        let elsewhere = try fixture.envelope(version: 8) { $0.target = other }
+        #expect(fixture.verdict(app, try fixture.message(elsewhere)) == "wrong-target")
+        let lines = events.all.compactMap { event -> String? in
+            switch event {
+            case .applied(let applied): applied.description
+            case .rejected(let rejection): rejection.description
+            default: nil
+            }
+        }
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { line in line.utf8.allSatisfy { $0 >= 0x20 } })
+        #expect(lines.first?.hasPrefix("version 7 for custom:a\\nb\\u{1b}[31m, txid ") == true)
+        #expect(lines.last?.contains("'custom:c\\nd\\u{1b}[31m'") == true)
+    }
+
     @Test func targetApplicationAndRoleAreTheAppsOwn() throws {
         let elsewhere = try fixture.envelope { $0.target = .vendor(.random()) }
         #expect(fixture.verdict(app, try fixture.message(elsewhere)) == "wrong-target")

@@ -225,10 +225,11 @@ struct InstalledConfigurationTests {
         #expect(verdict?.name == "malformed")
     }
 
-    @Test("CFG-60: a verdict is one line: its name, and its text if there is one")
+    @Test("CFG-60: a verdict is one line, also with line ends and escape sequences in its text")
     func verdictsAreLines() {
         let cases: [(name: String?, text: String, line: String)] = [
             ("applied", "", "applied"), (nil, "", "no verdict yet"), (nil, "slow", "no verdict yet: slow"),
+            ("wrong-target", "it is for 'custom:a\nb\u{1B}[31m'", "wrong-target: it is for 'custom:a\\nb\\u{1b}[31m'"),
         ]
         for (name, text, line) in cases {
             #expect(ConfigurationVerdict(name: name, text: text).description == line)

@@ -21,9 +21,10 @@ public struct AppliedConfiguration: Sendable, Hashable {
 }
 
 extension AppliedConfiguration: CustomStringConvertible {
-    /// A line for a log.
+    /// A line for a log; control characters of the target are escaped.
     public var description: String {
-        "version \(version) for \(target), txid \(transaction), SHA-256 \(Hexadecimal.encode(digest))"
+        let shown = OutsideText.line(target.text)
+        return "version \(version) for \(shown), txid \(transaction), SHA-256 \(Hexadecimal.encode(digest))"
             + (hasInvalidSignature ? ", with an invalid signature" : "")
             + (isSignerRevoked ? ", signed by a key that is revoked" : "")
     }
@@ -36,7 +37,8 @@ public struct ConfigurationRejection: Error, Sendable, Hashable, CustomStringCon
     /// The fault, for people.
     public let detail: String
 
-    public var description: String { "\(name): \(detail)" }
+    /// A line for a log; control characters of the detail are escaped.
+    public var description: String { "\(name): \(OutsideText.line(detail))" }
 }
 
 /// Something that happened to a configuration.

@@ -19,8 +19,10 @@ public struct ConfigurationVerdict: Sendable, Hashable {
 }
 
 extension ConfigurationVerdict: CustomStringConvertible {
-    /// A line for a log.
-    public var description: String { (name ?? "no verdict yet") + (text.isEmpty ? "" : ": \(text)") }
+    /// A line for a log; control characters are escaped.
+    public var description: String {
+        OutsideText.line((name ?? "no verdict yet") + (text.isEmpty ? "" : ": \(text)"))
+    }
 }
 
 extension PairedSession {
