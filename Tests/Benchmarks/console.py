@@ -131,21 +131,27 @@ def show_many(case, unit, values, target):
     show(case, unit, middle, target, (max(values) - min(values)) / middle)
 
 
+def wait_for_event(stream, name):
+    """Passes over what comes before it; a console that never sends it ends the run."""
+    end = time.monotonic() + 20
+    while not (line := stream.readline()).startswith(b"event: " + name):
+        if not line or time.monotonic() > end:
+            sys.exit(f"no event '{name.decode()}' came from the console")
+
+
 def live_updates(browser, page):
     """Milliseconds from sending the form with an edit until the event at an open page."""
     text = browser.get(page)[0]
     form = re.search(r'name="form" value="(\w+)"', text.partition('id="values"')[2]).group(1)
     stream = browser.events(re.search(r'data-events="([^"]+)"', text).group(1))
-    while not stream.readline().startswith(b"event: current"):
-        pass
+    wait_for_event(stream, b"current")
     taken = []
     for number in range(EDITS):
         time.sleep(BETWEEN_EDITS)
         began = time.perf_counter()
         status, _, refusal = browser.post(page, {"form": form, "v.key0": f"edit {number}"})
         assert status == 303, plain(refusal)
-        while not stream.readline().startswith(b"event: settings"):
-            pass
+        wait_for_event(stream, b"settings")
         taken.append((time.perf_counter() - began) * 1000)
     return taken
 
