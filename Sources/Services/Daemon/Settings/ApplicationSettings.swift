@@ -428,7 +428,7 @@ final class ApplicationSettings {
     /// such requests at once, and none of them may fail because the others read the files, too.
     /// - Parameters:
     ///   - wait: the longest time to wait for a change; zero for a request that takes the present state.
-    ///   - isStillAllowed: whether the asker may see the app's settings, asked after the wait and when its turn has come.
+    ///   - isStillAllowed: whether the asker may see the app's settings, asked after the wait and in its turn.
     /// - Returns: the state, and an ordinal that is no newer.
     func state(
         of app: ApplicationIdentifier, after ordinal: UInt64?, atMost wait: Duration, for payer: SettingsPayer,
