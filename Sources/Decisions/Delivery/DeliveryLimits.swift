@@ -95,6 +95,8 @@ package struct FileLimits: Sendable, Equatable {
     package var reserve: Int64 = 64 << 20
     /// Files that apps of one device hand over at once (LIM-31): bounded memory.
     package var uploads = 16
+    /// Files that come from one device at once (LIM-31), one of each app: each is an open file.
+    package var arrivals = Limits.applications
     /// A receiver to which nothing came for this long requests again (LIM-31): twice a dead link's time.
     package var silence = Duration.seconds(30)
     /// Files of one app that wait for their turn, and the bytes that describe them (LIM-14).

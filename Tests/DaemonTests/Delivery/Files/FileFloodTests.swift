@@ -63,6 +63,19 @@ import Testing
         receiver.sent.filter { $0.kind == .fetch && $0.id == key.id && $0.app == key.queue.app }
     }
 
+    @Test("LIM-31: 256 files of one device are open at once, and a further one comes again")
+    func manyApps() throws {
+        let keys = try (0...256).map { try key("app\($0)", UInt64($0 + 1)) }
+        for key in keys { #expect(try receiver.files.receive(item(key, size: 65_536))) }
+        for _ in 0..<4 { step() }
+        #expect(keys.map { fetches(of: $0).count } == Array(repeating: 1, count: 256) + [0])
+        #expect(receiver.files.receive(chunk(keys[0], at: 0)))
+        for _ in 0..<4 { step() }
+        #expect(try receiver.files.receive(item(keys[256], size: 65_536)))
+        for _ in 0..<4 { step() }
+        #expect(fetches(of: keys[256]).count == 1)
+    }
+
     @Test("FIL-8, LIM-29: what comes while a part is read again is not kept, and another app's file passes meanwhile")
     func whileReadingAgain() throws {
         let (large, small) = (try key("org.example.large", 1), try key("org.example.small", 2))

@@ -56,6 +56,8 @@ final class FileArrivals {
             }
             end(arrival)
         }
+        // Each is an open file: a peer may name any application.
+        guard arrivals.keys.count(where: { $0.pairing == queue.pairing }) < limits.arrivals else { return true }
         do throws(WireError) {
             let manifest = try FileManifest(reading: frame.body, limits: limits)
             if let refusal = countReceived(key, manifest.file.size) {
