@@ -105,7 +105,9 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
     public let metadata: [String: Any]?
 
     /// A file as a delegate gets it, for tests of the delegate alone: nothing is sent or read.
-    /// - Parameter metadata: not checked; of a file that arrives they are property-list values.
+    /// - Parameters:
+    ///   - fileURL: the file, wherever the test has it.
+    ///   - metadata: not checked; of a file that arrives they are property-list values.
     public init(fileURL: URL, metadata: [String: Any]?) {
         self.fileURL = fileURL
         self.metadata = metadata
