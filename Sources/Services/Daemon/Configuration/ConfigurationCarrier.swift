@@ -44,12 +44,12 @@ final class ConfigurationCarrier {
     /// The primaries with a ready link that read statements.
     private var readers: Set<UniqueIdentifier> = []
     private let announcing: PacedAction
-    private let presenting: PacedAction
-    private let repeating: PacedAction
-    /// Far pairings that have been announced since the last look at what they lack.
-    private var stated: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
-    /// Those that have been stated without that since the last look at what may be lost on the way to them.
-    private var unchanged: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+    /// Looks at far secondaries that may lack something. They have the pace of their carriers' statements (LIM-95): a
+    /// device that states ever new epochs costs no more.
+    private let lackLooks: PacedLook
+    /// Looks at those to which an item may be lost on the way (CFG-117). A carrier that makes statements all the time
+    /// costs no more than one that makes one in LIM-90.
+    private let lossLooks: PacedLook
     /// The apps of each secondary that have been stated.
     private var admitted: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
     /// Statements that are made again, because an item for a device in them was lost.
@@ -61,8 +61,8 @@ final class ConfigurationCarrier {
         committed = CommittedState(state, in: store)
         retry = StoreRetry(on: context.scheduler)
         announcing = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
-        presenting = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
-        repeating = PacedAction(on: context.scheduler, pause: ConfigurationLimits.repetition)
+        lackLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.statementPause)
+        lossLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.repetition)
     }
 
     private var state: State { committed.state }
@@ -264,8 +264,8 @@ final class ConfigurationCarrier {
     private func follow(_ transition: FarTransition, about app: ApplicationIdentifier, from peer: ConfigurationPeer) {
         refused(transition.contested.map { _ in .wrongDevice }, "pairing of another carrier", peer)
         refused(transition.passedOver, "part of a statement", peer)
-        look(at: transition.announced, for: app)
-        lookForLosses(at: transition.present.filter { !transition.announced.contains($0) }, for: app)
+        look(at: transition.announced, for: app, in: lackLooks)
+        look(at: transition.present.filter { !transition.announced.contains($0) }, for: app, in: lossLooks)
         follow(transition, behind: peer.pairing)
         changed()
     }
@@ -280,7 +280,7 @@ final class ConfigurationCarrier {
                     .integer("number", lost)))
         }
         outlets.gone(transition.gone)
-        for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app) }
+        for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app, in: lackLooks) }
     }
 
     /// A start: what carriers state and was not chosen before it (CFG-102).
@@ -289,7 +289,7 @@ final class ConfigurationCarrier {
             { [self] next in
                 let transition = next.far.restored()
                 return Commit(transition.changes.flatMap(\.rows)) { [self] in
-                    for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app) }
+                    for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app, in: lackLooks) }
                 }
             }, failure: { [self] in tryAgain(after: $0) })
     }
@@ -306,37 +306,17 @@ final class ConfigurationCarrier {
         }
     }
 
-    /// A far secondary may lack something. It gets that in the pace of its carrier's statements (LIM-95): one that
-    /// states ever new epochs costs no more.
-    func lookAgain(at peer: ConfigurationPeer, for app: ApplicationIdentifier) { look(at: [peer.pairing], for: app) }
-
-    private func look(at pairings: [UniqueIdentifier], for app: ApplicationIdentifier) {
-        guard !pairings.isEmpty else { return }
-        stated[app, default: []].formUnion(pairings)
-        presenting.request { [weak self] in
-            guard let self else { return }
-            let all = stated
-            stated = [:]
-            present(all)
-        }
+    /// A far secondary may lack something.
+    func lookAgain(at peer: ConfigurationPeer, for app: ApplicationIdentifier) {
+        look(at: [peer.pairing], for: app, in: lackLooks)
     }
 
-    /// An item may be lost on the way to one of these devices (CFG-117). A carrier that makes statements all the time
-    /// costs no more than one that makes one in LIM-90.
-    private func lookForLosses(at pairings: [UniqueIdentifier], for app: ApplicationIdentifier) {
-        guard !pairings.isEmpty else { return }
-        unchanged[app, default: []].formUnion(pairings)
-        repeating.request { [weak self] in
+    /// Gives devices what they lack, in the pace of the look.
+    private func look(at pairings: [UniqueIdentifier], for app: ApplicationIdentifier, in looks: PacedLook) {
+        looks.request(at: pairings, for: app) { [weak self] all in
             guard let self else { return }
-            let all = unchanged
-            unchanged = [:]
-            present(all)
+            for (app, pairings) in all { outlets.present(app, pairings.compactMap { self.peer($0) }) }
         }
-    }
-
-    /// The devices get what they lack.
-    private func present(_ all: [ApplicationIdentifier: Set<UniqueIdentifier>]) {
-        for (app, pairings) in all { outlets.present(app, pairings.compactMap { self.peer($0) }) }
     }
 
     private func carrier(_ peer: ConfigurationPeer) -> FarSecondaries.Carrier? {
@@ -576,6 +556,29 @@ private final class PacedAction {
             isComing = false
             earliest = scheduler.now + pause
             action()
+        }
+    }
+}
+
+/// Looks at far pairings: one at all that were requested meanwhile, and not again before a pause is over; confined to
+/// its loop.
+private final class PacedLook {
+    private let action: PacedAction
+    private var requested: [ApplicationIdentifier: Set<UniqueIdentifier>] = [:]
+
+    init(on scheduler: any Scheduler, pause: Duration) { action = PacedAction(on: scheduler, pause: pause) }
+
+    func request(
+        at pairings: [UniqueIdentifier], for app: ApplicationIdentifier,
+        _ look: @escaping ([ApplicationIdentifier: Set<UniqueIdentifier>]) -> Void
+    ) {
+        guard !pairings.isEmpty else { return }
+        requested[app, default: []].formUnion(pairings)
+        action.request { [weak self] in
+            guard let self else { return }
+            let all = requested
+            requested = [:]
+            look(all)
         }
     }
 }
