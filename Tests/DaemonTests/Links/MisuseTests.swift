@@ -157,10 +157,13 @@ import Testing
 
 extension RawPeer {
     /// Says hello for a pairing, or none, as a secondary would.
-    func greet(_ pairing: UniqueIdentifier?, role: DeviceRole = .secondary, epoch: UInt64 = 1) throws {
+    func greet(
+        _ pairing: UniqueIdentifier?, role: DeviceRole = .secondary, epoch: UInt64 = 1,
+        versions: ClosedRange<ProtocolVersion> = ProtocolVersion.supported
+    ) throws {
         let link = LinkHello(name: "panel", epoch: epoch, instance: .random(), received: [], sent: [])
         let hello = Hello(
-            .offered(ProtocolVersion.supported), software: "raw/1", role: role, device: device, link: link)
+            .offered(versions), software: "raw/1", role: role, device: device, link: link)
         try send(Envelope(.hello, pairing: pairing).with(body: hello.body))
     }
 }

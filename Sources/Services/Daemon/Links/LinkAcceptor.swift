@@ -127,6 +127,8 @@ private final class AcceptedConnection {
     private weak var acceptor: LinkAcceptor?
     private var phase = Phase.securing
     private var pin: KeyIdentifier?
+    /// The pairing that the peer's hello names.
+    private var claimed: UniqueIdentifier?
     private var isStranger = true
 
     init(
@@ -177,6 +179,7 @@ private final class AcceptedConnection {
 
     private func greeted(_ envelope: Envelope, by pin: KeyIdentifier) throws(WireError) {
         let pairing: UniqueIdentifier = try envelope.required(.pairing)
+        claimed = pairing
         let hello = try HelloFrame(envelope).hello(from: .client)
         judge(try PeerGreeting(hello, at: context.scheduler.now), pairing: pairing, pin: pin)
     }
@@ -277,7 +280,8 @@ extension AcceptedConnection: FrameChannelDelegate {
         context.handshakeEnded()
         let reason = channel.reason(for: reason)
         guard reason != .joined else { return }
-        let failure = LinkFailure(pairing: nil, pin: pin, isStranger: isStranger, reason: reason)
+        let failure = LinkFailure(
+            pairing: claimed, isAccepted: true, pin: pin, isStranger: isStranger, reason: reason)
         context.host?.connectionDidFail(failure)
     }
 }

@@ -293,7 +293,7 @@ extension DialledConnection: FrameChannelDelegate {
         guard completion != nil else { return }
         let reason = channel.reason(for: reason)
         let failure = LinkFailure(
-            pairing: record.pairing, pin: channel.tls.peerPin, isStranger: false, reason: reason)
+            pairing: record.pairing, isAccepted: false, pin: channel.tls.peerPin, isStranger: false, reason: reason)
         context.host?.connectionDidFail(failure)
         finish(.failure(reason))
     }

@@ -67,8 +67,10 @@ extension RefusalName {
 
 /// A device connection that never became a link.
 package struct LinkFailure: Sendable, Equatable {
-    /// The pairing that was dialled; nil for an accepted connection.
+    /// The pairing that was dialled, or that the hello of an accepted connection named: there it is a claim.
     package let pairing: UniqueIdentifier?
+    /// This side has accepted the connection.
+    package let isAccepted: Bool
     /// The peer's pin, once TLS proved one.
     package let pin: KeyIdentifier?
     /// Nobody that this device is paired with: worth a line only to someone who looks for a fault, because anybody on
@@ -115,6 +117,14 @@ package enum LinkCloseReason: Error, Sendable, Equatable {
 }
 
 extension LinkCloseReason {
+    /// Whether one side refused the other.
+    var isRefusal: Bool {
+        switch self {
+        case .refused, .refusedByPeer: true
+        case .ended, .endedByPeer, .joined, .notSecured, .crowdedOut, .noHeartbeat, .stream: false
+        }
+    }
+
     /// Whether a device with another key than the pinned one is at the other end.
     var isOtherDevice: Bool { if case .notSecured(.wrongPin) = self { true } else { false } }
 

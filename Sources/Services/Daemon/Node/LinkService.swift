@@ -24,6 +24,8 @@ final class LinkService {
         var downSince: MonotonicTime?
         /// Why the last link or attempt ended.
         var lastError: String?
+        /// That, if one side refused the other.
+        var refusal: String?
         /// When the other device last said that it has no such pairing; nil once there is a link again.
         var endedThere: MonotonicTime?
         /// The version of the device's last hello, where that was refused because it is older than before (SES-4).
@@ -117,7 +119,8 @@ final class LinkService {
             return "\(RefusalName.versionLowered.rawValue): it now speaks version \(version.number), older than "
                 + "before; if this is intended, run 'tandem allow-version \(record.pairing) \(version.number)'"
         }
-        return dialers[record.pairing]?.dialer.lastFailure?.description ?? ReachabilityReason.noLink.rawValue
+        return dialers[record.pairing]?.dialer.lastFailure?.description ?? histories[record.pairing]?.refusal
+            ?? ReachabilityReason.noLink.rawValue
     }
 
     /// Whether another device than the paired one answers at the address that is dialled.
@@ -162,6 +165,7 @@ final class LinkService {
     func dialAgain(_ pairing: UniqueIdentifier) {
         guard let record = pairings[pairing] else { return }
         histories[pairing]?.lowered = nil
+        histories[pairing]?.refusal = nil
         dial(record)
         dialers[pairing]?.dialer.hurry()
     }
@@ -311,14 +315,17 @@ extension LinkService: LinkHost {
     }
 
     package func connectionDidFail(_ failure: LinkFailure) {
+        let record = failure.pairing.flatMap { pairings[$0] }
+        // A device may claim a pairing of another one.
+        let isClaim = failure.isAccepted && record?.peer != failure.pin
         context.log(
             LogEvent(
                 failure.logLevel, "device connection ended before it became a link",
-                .text("pairing", failure.pairing?.description ?? "-"), .text("peer", failure.pin?.fingerprint ?? "-"),
-                failure.reason.logField))
-        guard let pairing = failure.pairing, let record = pairings[pairing] else { return }
-        ended(pairing, failure.reason)
-        relay.setLinkDown(failure.reason.reachabilityReason, pairing: pairing, role: record.role)
+                .text("pairing", isClaim ? "-" : failure.pairing?.description ?? "-"),
+                .text("peer", failure.pin?.fingerprint ?? "-"), failure.reason.logField))
+        guard !isClaim, let record else { return }
+        ended(record.pairing, failure.reason)
+        relay.setLinkDown(failure.reason.reachabilityReason, pairing: record.pairing, role: record.role)
     }
 
     /// Remembers why a pairing's link or attempt has ended.
@@ -326,7 +333,8 @@ extension LinkService: LinkHost {
         var history = histories[pairing] ?? History()
         if case .refused(.versionLowered, _) = reason {} else { history.lowered = nil }
         // Longer than a peer's word elsewhere: the text may end with what to do.
-        history.lastError = "\(reason)".cutForAnswer(to: 256)
+        let error = "\(reason)".cutForAnswer(to: 256)
+        (history.lastError, history.refusal) = (error, reason.isRefusal ? error : nil)
         if [.endedByPeer(.unpaired), .refusedByPeer(.notPaired)].contains(reason) {
             history.endedThere = context.scheduler.now
         }
