@@ -92,7 +92,7 @@ import Testing
         #expect(ask("settings-get").body.rows("settings").first?["value"] == "lamp")
     }
 
-    @Test("CTL-42, SES-72: without a link, at another role, for another user, or beside an open request it is refused")
+    @Test("CTL-42, SES-72: without a link, at another role or for another user it is refused, and a second one waits")
     func refused() throws {
         _ = try startApp()
         #expect(ask("settings-get", of: "the primary", at: nodes.secondary).name == "wrong-role")
@@ -102,7 +102,7 @@ import Testing
         var answers: [ControlAnswer] = []
         for _ in 0..<2 { nodes.begin(nodes.primary, "settings-get", body) { answers.append($0) } }
         nodes.run(until: { answers.count == 2 })
-        #expect(answers.map(\.name) == ["full", nil])
+        #expect(answers.map(\.name) == [nil, nil])
         nodes.stop(.secondary)
         #expect(ask("settings-get").name == "unreachable")
     }
@@ -121,97 +121,6 @@ import Testing
     }
 
     // MARK: one end
-
-    /// A device in the role, whose link the test is the other end of.
-    private final class OneEnd {
-        let scheduler = ManualScheduler()
-        let pairing = UniqueIdentifier.random()
-        let app: ApplicationIdentifier
-        let remote: RemoteSettings
-        private let directory = TemporaryDirectory()
-        let settings: ApplicationSettings
-        private let announced: Announced
-        /// The device's side of the app: how often it was to read its files, and what ends that.
-        private(set) var reloads: [() -> Void] = []
-
-        private final class Announced {
-            var digest: [UInt8]?
-            var reload: (@escaping () -> Void) -> Void = { _ in }
-        }
-
-        /// The digest that the secondary has announced.
-        var digest: [UInt8]? {
-            get { announced.digest }
-            set { announced.digest = newValue }
-        }
-
-        init(as role: DeviceRole, with document: SchemaDocument? = nil) throws {
-            let app = try ApplicationIdentifier("org.example.alarm")
-            let digests = document.map { SchemaDigests(exact: SHA256.digest($0.bytes), open: nil) }
-            let applications = try OwnedDirectory(existing: directory.path)
-            if let document {
-                try applications.directory(named: app.description).replace("schema.plist", with: document.bytes)
-            }
-            let announced = Announced()
-            settings = ApplicationSettings(
-                in: applications,
-                device: ApplicationSettings.Surroundings(
-                    owners: { [app: Linux.user] }, schema: { _ in digests }, describe: { _, _, _ in true },
-                    lost: { _, _ in }, signed: { _ in SignedValues() }, reload: { _, done in announced.reload(done) },
-                    questions: PageQuestions(
-                        to: PageQuestions.Surroundings(connected: { _ in nil }, offer: { _, _, _, _ in }),
-                        scheduler: scheduler),
-                    log: { _, _ in }), scheduler: scheduler)
-            remote = RemoteSettings(
-                settings,
-                device: RemoteSettings.Surroundings(
-                    role: { _ in role }, name: { _ in "peer" }, schema: { _, _ in announced.digest }),
-                scheduler: scheduler)
-            (self.app, self.announced) = (app, announced)
-            announced.reload = { [weak self] in self?.reloads.append($0) }
-        }
-
-        /// The link is ready.
-        func link(
-            knowing capabilities: Set<Capability> = [.edits, .pageQuestions], _ send: @escaping (Envelope) -> Void
-        ) throws {
-            remote.opened(pairing, try #require(RemoteSettings.Scope(capabilities)), send: send)
-        }
-
-        func run() {
-            for _ in 0..<4 {
-                scheduler.run()
-                settings.waitForDisk()
-            }
-            scheduler.run()
-        }
-
-        /// Asks; the outcome comes later.
-        func ask(
-            _ command: ControlName = .settingsGet, _ body: PropertyListDictionary = [:],
-            _ done: @escaping (Result<PropertyListDictionary, ControlFailure>) -> Void
-        ) {
-            scheduler.start { [remote, app, pairing] in
-                do throws(ControlFailure) {
-                    done(.success(try await remote.perform(command, body, of: app, at: pairing)))
-                } catch { done(.failure(error)) }
-            }
-            run()
-        }
-
-        /// The other device asks.
-        func query(_ command: ControlName, _ body: PropertyListDictionary) throws {
-            let frame = SettingsQueryFrame(command, id: .random(), app: app, pairing: pairing, body: body)
-            #expect(try remote.receive(frame.envelope, from: pairing))
-            run()
-        }
-
-        func answer(_ query: Envelope, _ body: PropertyListDictionary) throws {
-            let frame = SettingsAnswerFrame(to: try SettingsQueryFrame(query), body: body)
-            #expect(try remote.receive(frame.envelope, from: pairing))
-            run()
-        }
-    }
 
     @Test("LIM-105: a request without an answer ends after 30 s, and the next one may be asked")
     func silence() throws {
@@ -281,7 +190,7 @@ import Testing
         #expect(edited == nil)
     }
 
-    @Test("LIM-118: a request about one app does not wait for that about another, and four are open at once")
+    @Test("LIM-118, SES-72: four requests about as many apps are open at once, and others wait for their turn")
     func otherApps() throws {
         let end = try OneEnd(as: .primary)
         var sent: [Envelope] = []
@@ -298,9 +207,52 @@ import Testing
             }
         }
         end.run()
-        #expect(sent.count == 4 && names == ["full", "full"])
+        #expect(sent.count == 4 && names.isEmpty)
+        try end.answer(sent[1], [:])
+        #expect(try sent.map { try SettingsQueryFrame($0).app.description.last } == ["a", "b", "c", "d", "e"])
+        try end.answer(sent[0], [:])
+        #expect(try sent.last.map { try SettingsQueryFrame($0).app } == ApplicationIdentifier("org.example.a"))
         end.remote.closed(end.pairing)
         end.run()
+        #expect(names == Array(repeating: "unreachable", count: 4))
+    }
+
+    @Test("LIM-118, LIM-105: a request waits for its turn as long as for an answer, or until the link is gone")
+    func turnThatDoesNotCome() throws {
+        let end = try OneEnd(as: .primary)
+        var sent: [Envelope] = []
+        var names: [String?] = []
+        let note: (Result<PropertyListDictionary, ControlFailure>) -> Void = {
+            if case .failure(let failure) = $0 { names.append(failure.name) }
+        }
+        try end.link { sent.append($0) }
+        end.ask { note($0) }
+        end.scheduler.advance(by: .seconds(10))
+        for _ in 0..<2 { end.ask { note($0) } }
+        end.scheduler.advance(by: .seconds(20))
+        #expect(names == ["unreachable"] && sent.count == 2, "the turn of the second one has come")
+        end.scheduler.advance(by: .seconds(10))
+        #expect(names == ["unreachable", "full"] && sent.count == 2)
+        end.ask { note($0) }
+        end.remote.closed(end.pairing)
+        end.run()
+        #expect(names == ["unreachable", "full", "unreachable", "unreachable"] && sent.count == 2)
+    }
+
+    @Test("LIM-102, LIM-118: as many requests of a primary as two links let be open wait for the disk")
+    func primaryAtOnce() throws {
+        let end = try OneEnd(as: .secondary, with: document)
+        var (answered, refused) = (0, 0)
+        for _ in 0..<25 {
+            end.scheduler.start { [settings = end.settings, app = end.app, pairing = end.pairing] in
+                do throws(SettingsFailure) {
+                    _ = try await settings.state(of: app, for: .pairing(pairing))
+                    answered += 1
+                } catch { refused += 1 }
+            }
+        }
+        for _ in 0..<8 { end.run() }
+        #expect(answered == 24 && refused == 1)
     }
 
     @Test("LIM-102: a request waits for one request of each other user or pairing, however many of theirs wait")
@@ -443,6 +395,26 @@ import Testing
         end.digest = SHA256.digest([1])
         end.ask { _ in }
         #expect(try commands() == ["settings-schema", "settings-get", "settings-schema"], "another digest")
+    }
+
+    @Test("SES-72, SES-78: requests that find a new schema ask for it once, and none of them is full")
+    func newSchema() throws {
+        let (end, document) = (try OneEnd(as: .primary), try opened)
+        end.digest = SHA256.digest(document.bytes)
+        var sent: [Envelope] = []
+        var failures: [ControlFailure] = []
+        try end.link { sent.append($0) }
+        let queries = { try sent.map { try SettingsQueryFrame($0) } }
+        let watch: PropertyListDictionary = ["after": 1, "wait": 10_000]
+        for body in [watch, [:], watch, [:]] {
+            end.ask(.settingsGet, body) { if case .failure(let failure) = $0 { failures.append(failure) } }
+        }
+        #expect(try queries().map(\.command) == ["settings-schema"])
+        try end.answer(sent[0], ["schema": .data(document.bytes)])
+        #expect(try queries().map(\.command) == ["settings-schema"] + Array(repeating: "settings-get", count: 3))
+        let prompt = try queries().firstIndex { $0.command == "settings-get" && $0.body["wait"] == nil }
+        try end.answer(sent[try #require(prompt)], ["settings": [], "short": true, "ordinal": 3])
+        #expect(try queries().count { $0.body["wait"] == nil } == 3 && failures.isEmpty)
     }
 
     @Test("SES-78: a document of the other device that is no schema is an error, and the next request asks again")

@@ -37,8 +37,11 @@ final class ApplicationSettings {
         let log: (LogEvent, SettingsPayer) -> Void
     }
 
-    /// Schemas and requests of one payer that wait for the disk (LIM-102).
-    private static var underWayLimit: Int { 4 }
+    /// Schemas and requests of one payer that wait for the disk (LIM-102). LIM-118 bounds those of a link: a primary
+    /// within it must not meet this bound, also while requests of the link before wait.
+    private static func underWayLimit(of payer: SettingsPayer) -> Int {
+        if case .pairing = payer { 24 } else { 4 }
+    }
     /// Requests of one payer that may wait for a change, until they are answered (LIM-104).
     private static var waiterLimit: Int { 64 }
     /// Keys that the line of the log about an edit names (CTL-41).
@@ -483,7 +486,7 @@ final class ApplicationSettings {
         _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
         if !isWaiter {
-            guard underWay[payer, default: 0] < Self.underWayLimit else { throw .busy }
+            guard underWay[payer, default: 0] < Self.underWayLimit(of: payer) else { throw .busy }
             underWay[payer, default: 0] += 1
         }
         // Unsafe, because a worker that closes calls back no more.

@@ -3,6 +3,7 @@
 // has values only. Edits, presses and pages have a pace, and each link has few requests at a time in each direction.
 
 import TandemBase
+import TandemOperations
 import TandemPages
 import TandemPropertyList
 import TandemReactor
@@ -40,56 +41,23 @@ final class RemoteSettings {
         }
     }
 
-    /// The kind that a request counts as on a link (LIM-118).
-    private struct RequestKind {
-        /// Requests of one group are counted together (LIM-118).
-        enum Group {
-            case prompt
-            /// Waits for a change.
-            case waiting
-            /// Asks the running app.
-            case question
-        }
-
-        let app: ApplicationIdentifier
-        let group: Group
-
-        init(_ app: ApplicationIdentifier, _ command: ControlName?, _ body: PropertyListDictionary) {
-            self.app = app
-            group =
-                switch command {
-                case .settingsPress, .settingsPage: .question
-                default: body["wait"] == nil ? .prompt : .waiting
-                }
-        }
-
-        /// Whether there may be this one beside others (LIM-118). Of prompt ones there is one about each app, so that
-        /// an app that keeps its own waiting keeps no other.
-        func hasRoom(beside open: some Sequence<RequestKind>) -> Bool {
-            let alike = open.filter { $0.group == group }
-            return alike.count < 4 && (group != .prompt || !alike.contains { $0.app == app })
-        }
-    }
-
     /// The paces of a primary's edits and presses, and of its looks at pages.
     private struct Paces {
         var edits = EditPace()
         var pages = EditPace()
     }
 
-    /// A link's request that waits for its answer.
-    private struct Question {
-        let id: UniqueIdentifier
-        let kind: RequestKind
-        let answer: Expectation<SettingsAnswerFrame?>
-    }
-
     private struct Path {
         let scope: Scope
         let send: (Envelope) -> Void
-        var questions: [Question] = []
+        /// This device's requests.
+        var asking = LinkRequests()
+        /// Those that wait for their turn, or for the end of the link.
+        var turns: [UniqueIdentifier: Expectation<Void>] = [:]
+        /// Those that wait for their answer; nil at the end of the link.
+        var answers: [UniqueIdentifier: Expectation<SettingsAnswerFrame?>] = [:]
         /// The requests of the other device that are being answered.
-        var answering: [UniqueIdentifier: RequestKind] = [:]
+        var answering = LinkRequests()
     }
 
     /// A primary waits for an answer as long as this (LIM-105).
@@ -123,7 +91,9 @@ final class RemoteSettings {
 
     /// The link is gone, if there was one.
     func closed(_ pairing: UniqueIdentifier) {
-        for question in links.removeValue(forKey: pairing)?.questions ?? [] { question.answer.fulfil(nil) }
+        guard let link = links.removeValue(forKey: pairing) else { return }
+        for turn in link.turns.values { turn.fulfil(()) }
+        for answer in link.answers.values { answer.fulfil(nil) }
     }
 
     /// The pairing has ended.
@@ -135,7 +105,7 @@ final class RemoteSettings {
         guard let link = links[pairing] else { return false }
         if envelope.kind == .answer {
             let answer = try SettingsAnswerFrame(envelope)
-            link.questions.first { $0.id == answer.id }?.answer.fulfil(answer)
+            link.answers[answer.id]?.fulfil(answer)
             return true
         }
         let query = try SettingsQueryFrame(envelope)
@@ -171,14 +141,24 @@ final class RemoteSettings {
         }
     }
 
-    /// The schema of an app on a secondary: asked for only if the announced digest is unknown here.
+    /// The schema with the digest that a secondary has announced for its app; nil if it is unknown here.
+    private func knownSchema(
+        of app: ApplicationIdentifier, at pairing: UniqueIdentifier
+    ) -> (document: SchemaDocument, digest: [UInt8])? {
+        guard let digest = device.schema(pairing, app), let document = schemas.document(digest) else { return nil }
+        return (document, digest)
+    }
+
+    /// The schema of an app on a secondary: asked for only if the announced digest is unknown here. The request keeps
+    /// its turn until the document has been read: of several at once the others find it then (SES-78).
     private func schema(
         of app: ApplicationIdentifier, at pairing: UniqueIdentifier
     ) async throws(ControlFailure) -> (document: SchemaDocument, digest: [UInt8]) {
-        if let digest = device.schema(pairing, app), let document = schemas.document(digest) {
-            return (document, digest)
-        }
-        let answer = try await ask(.settingsSchema, [:], of: app, at: pairing)
+        if let known = knownSchema(of: app, at: pairing) { return known }
+        let turn = try await turn(LinkRequests.Kind(app, .settingsSchema, [:]), at: pairing)
+        defer { end(turn, at: pairing) }
+        if let known = knownSchema(of: app, at: pairing) { return known }
+        let answer = try await send(.settingsSchema, [:], of: app, at: pairing, as: turn)
         guard let bytes = answer["schema"]?.dataValue else {
             throw ControlFailure(.unreachable, "the device's answer has no schema")
         }
@@ -194,25 +174,61 @@ final class RemoteSettings {
         _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
         at pairing: UniqueIdentifier
     ) async throws(ControlFailure) -> PropertyListDictionary {
-        guard let link = links[pairing] else {
-            throw ControlFailure(.unreachable, "the device has no link now, or does not know requests about settings")
-        }
-        let kind = RequestKind(app, command, body)
+        let turn = try await turn(LinkRequests.Kind(app, command, body), at: pairing)
+        defer { end(turn, at: pairing) }
+        return try await send(command, body, of: app, at: pairing, as: turn)
+    }
+
+    /// Waits until the link has room for a request (LIM-118), for no longer than an answer may take.
+    /// - Returns: the request's identifier; it is open until ``end(_:at:)``.
+    private func turn(
+        _ kind: LinkRequests.Kind, at pairing: UniqueIdentifier
+    ) async throws(ControlFailure) -> UniqueIdentifier {
+        guard let link = links[pairing] else { throw Self.noLink }
         guard kind.group != .question || link.scope.hasPages else {
             throw ControlFailure(.notHere, "the app runs on another device, whose daemon does not ask it for others")
         }
-        guard kind.hasRoom(beside: link.questions.map(\.kind)) else {
-            throw ControlFailure(.full, "another request to the device is open")
+        let id = UniqueIdentifier.random()
+        switch links[pairing]?.asking.ask(id, kind) {
+        case .open: return id
+        case .full, nil: throw ControlFailure(.full, "other requests to the device are open")
+        case .waits: break
         }
-        let question = Question(id: .random(), kind: kind, answer: Expectation(on: scheduler))
-        let frame = SettingsQueryFrame(command, id: question.id, app: app, pairing: pairing, body: body)
+        let turn = Expectation<Void>(on: scheduler)
+        links[pairing]?.turns[id] = turn
+        let hasCome = await turn.value(within: Self.patience) != nil
+        guard let link = links[pairing], link.asking.isOpen(id) else {
+            end(id, at: pairing)
+            guard hasCome else { throw ControlFailure(.full, "other requests to the device are not answered") }
+            throw Self.noLink
+        }
+        return id
+    }
+
+    private static var noLink: ControlFailure {
+        ControlFailure(.unreachable, "the device has no link now, or does not know requests about settings")
+    }
+
+    /// A request has ended, or waits for its turn no longer.
+    private func end(_ id: UniqueIdentifier, at pairing: UniqueIdentifier) {
+        links[pairing]?.turns[id] = nil
+        for next in links[pairing]?.asking.end(id) ?? [] { links[pairing]?.turns.removeValue(forKey: next)?.fulfil(()) }
+    }
+
+    /// Sends a request whose turn has come; returns the body of its answer.
+    private func send(
+        _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
+        at pairing: UniqueIdentifier, as id: UniqueIdentifier
+    ) async throws(ControlFailure) -> PropertyListDictionary {
+        let frame = SettingsQueryFrame(command, id: id, app: app, pairing: pairing, body: body)
         guard let envelope = try? frame.envelope, (try? envelope.frame()) != nil else {
             throw ControlFailure(.full, "the request does not fit a frame")
         }
-        links[pairing]?.questions.append(question)
-        link.send(envelope)
-        let answer = await question.answer.value(within: Self.patience)
-        links[pairing]?.questions.removeAll { $0.id == question.id }
+        let expected = Expectation<SettingsAnswerFrame?>(on: scheduler)
+        links[pairing]?.answers[id] = expected
+        links[pairing]?.send(envelope)
+        let answer = await expected.value(within: Self.patience)
+        links[pairing]?.answers[id] = nil
         guard let answer = answer ?? nil else {
             throw ControlFailure(.unreachable, "the device has not answered; whether it took the request is not known")
         }
@@ -230,16 +246,15 @@ final class RemoteSettings {
     private func answer(_ query: SettingsQueryFrame) async {
         let pairing = query.pairing
         guard let link = links[pairing] else { return }
-        let kind = RequestKind(query.app, ControlName(rawValue: query.command), query.body)
-        guard kind.hasRoom(beside: link.answering.values), link.answering[query.id] == nil else {
+        let kind = LinkRequests.Kind(query.app, ControlName(rawValue: query.command), query.body)
+        guard links[pairing]?.answering.open(query.id, kind) == true else {
             return send(.failure(ControlFailure(.full, "another request is open")), to: query, link.send)
         }
-        links[pairing]?.answering[query.id] = kind
         let result: Result<PropertyListDictionary, ControlFailure>
         do throws(ControlFailure) { result = .success(try await carryOut(query)) } catch { result = .failure(error) }
         // The answer to a link that has ended is not for the next one.
-        guard let link = links[pairing], link.answering[query.id] != nil else { return }
-        links[pairing]?.answering[query.id] = nil
+        guard let link = links[pairing], link.answering.isOpen(query.id) else { return }
+        _ = links[pairing]?.answering.end(query.id)
         send(result, to: query, link.send)
     }
 
@@ -305,7 +320,7 @@ final class RemoteSettings {
         let now = scheduler.now
         guard let wait = paces[query.pairing, default: Paces()][keyPath: pace].wait(at: now) else { throw .busy }
         if wait > .zero { await scheduler.sleep(for: wait) }
-        return links[query.pairing]?.answering[query.id] != nil && device.allows(query)
+        return links[query.pairing]?.answering.isOpen(query.id) == true && device.allows(query)
     }
 
     // MARK: the running app
@@ -375,6 +390,15 @@ final class RemoteSettings {
                 keys, of: query.app, by: editor,
                 isStillAllowed: { [device] in device.allows(query) })
             return ["keys": .array(done.map { .string($0) })]
+        }
+    }
+}
+
+extension LinkRequests.Kind {
+    fileprivate init(_ app: ApplicationIdentifier, _ command: ControlName?, _ body: PropertyListDictionary) {
+        switch command {
+        case .settingsPress, .settingsPage: self.init(app, .question)
+        default: self.init(app, body["wait"] == nil ? .prompt : .waiting)
         }
     }
 }
