@@ -38,7 +38,7 @@ struct ClaimTests {
         #expect(target(of: other, through: record.pairing, in: registry) == .vendor(vendor))
     }
 
-    @Test("LIM-11: a primary claims no more identifiers than it may have apps")
+    @Test("PAR-18, LIM-11: a primary claims no more identifiers than it may have apps, and a further one is reported")
     func bound() throws {
         var (registry, record, _) = try secondaryRegistry()
         let custom = try CustomIdentifier("kitchen")
@@ -46,8 +46,15 @@ struct ClaimTests {
             let app = try ApplicationIdentifier("com.example.a\(number)")
             #expect(registry.declared(custom, for: app, pairing: record.pairing).changes.count == 1)
         }
-        let more = try ApplicationIdentifier("com.example.more")
-        #expect(registry.declared(custom, for: more, pairing: record.pairing).changes.isEmpty)
+        let (first, more) = (try ApplicationIdentifier("com.example.a0"), try ApplicationIdentifier("com.example.more"))
+        let change = registry.declared(custom, for: more, pairing: record.pairing)
+        #expect(change.changes.isEmpty && change.event == .identifierLeftOut(record.pairing, more))
+        #expect(registry.leavesOut(custom, of: more, in: record.pairing))
+        #expect(!registry.leavesOut(nil, of: more, in: record.pairing), "it declares none")
+        #expect(!registry.leavesOut(custom, of: first, in: record.pairing))
+        #expect(registry.declared(nil, for: more, pairing: record.pairing).event == nil)
+        _ = registry.unpair(record.pairing)
+        #expect(!registry.leavesOut(custom, of: more, in: record.pairing))
     }
 
     @Test("PAR-18: a primary's own claim, else its own vendor identifier, is the target on its side")

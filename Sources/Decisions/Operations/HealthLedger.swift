@@ -18,7 +18,8 @@ package struct HealthProblem: Hashable, Sendable {
         case noneActive = "none-active"
         /// An outbound queue is nearly full.
         case backlog
-        /// A paired device has named so many apps that a further one's items have no room here (LIM-150).
+        /// A paired device has named so many apps that a further one's items (LIM-150) or custom identifier (PAR-18)
+        /// have no room here.
         case crowded
         /// An item waits until the other device has space for it.
         case noSpace = "no-space"

@@ -71,6 +71,8 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
         case changed(IdentifierClaim)
         /// Alarm `identifier-changed`; the old one stays. Raised once for each new value.
         case offered(IdentifierClaim)
+        /// The pairing has no room for a further app's; it has no effect.
+        case leftOut
     }
 
     private struct Key: Hashable {
@@ -91,6 +93,13 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
         claims[Key(pairing: pairing, app: app)]
     }
 
+    /// Whether a further app of the pairing's primary may claim an identifier. No more than a device may have apps: it
+    /// can announce others on each link (LIM-11). A claim stays when its app is withdrawn, which could otherwise come
+    /// back with another identifier as its first one.
+    func hasRoom(in pairing: UniqueIdentifier) -> Bool {
+        claims.keys.count { $0.pairing == pairing } < Limits.applications
+    }
+
     /// The primary's app declared this identifier; nil: its operator has taken it back. An app that declares none has
     /// declared nothing: the one in force stays.
     package mutating func declared(
@@ -98,10 +107,8 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
     ) -> Verdict {
         let key = Key(pairing: pairing, app: app)
         guard var claim = claims[key] else {
-            // No more than a device may have apps: it can announce others on each link (LIM-11).
-            guard let identifier, claims.keys.count(where: { $0.pairing == pairing }) < Limits.applications else {
-                return .unchanged
-            }
+            guard let identifier else { return .unchanged }
+            guard hasRoom(in: pairing) else { return .leftOut }
             let claim = IdentifierClaim(pairing: pairing, app: app, effective: identifier)
             claims[key] = claim
             return .changed(claim)

@@ -16,6 +16,7 @@ package enum PairingEvent: Sendable, Equatable {
     case epochRefused(UniqueIdentifier, own: UInt64, peer: UInt64)
     case storeRestored(UniqueIdentifier)
     case identifierChanged(IdentifierClaim)
+    case identifierLeftOut(UniqueIdentifier, ApplicationIdentifier)
 
     package var logEvent: LogEvent {
         switch self {
@@ -43,6 +44,10 @@ package enum PairingEvent: Sendable, Equatable {
                 .text("pairing", claim.pairing.description), .text("app", claim.app.description),
                 .text("old", claim.effective?.description ?? "none"),
                 .text("new", claim.offered?.identifier?.description ?? "none"))
+        case .identifierLeftOut(let pairing, let app):
+            LogEvent(
+                .warning, "no room for a further app's custom identifier, it has no effect",
+                .text("pairing", pairing.description), .text("app", app.description))
         }
     }
 

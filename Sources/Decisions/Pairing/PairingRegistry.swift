@@ -46,6 +46,14 @@ package struct PairingRegistry: Sendable, Equatable {
         claims.claim(pairing, app)
     }
 
+    /// Whether the identifier that a primary's app declares has no effect, because the pairing has no room for the
+    /// claims of further apps (PAR-18).
+    package func leavesOut(
+        _ identifier: CustomIdentifier?, of app: ApplicationIdentifier, in pairing: UniqueIdentifier
+    ) -> Bool {
+        identifier != nil && claims.claim(pairing, app) == nil && !claims.hasRoom(in: pairing)
+    }
+
     /// The apps with a claim.
     package var claimedApplications: Set<ApplicationIdentifier> { claims.applications }
 }
@@ -450,6 +458,7 @@ extension PairingRegistry {
         case .unchanged: return ([], nil)
         case .changed(let claim): return ([.putClaim(claim)], nil)
         case .offered(let claim): return ([.putClaim(claim)], .identifierChanged(claim))
+        case .leftOut: return ([], .identifierLeftOut(pairing, app))
         }
     }
 

@@ -3,6 +3,7 @@
 import TandemBase
 import TandemPropertyList
 import TandemReactor
+import TandemSession
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -43,5 +44,27 @@ import Testing
         #expect(problem()?["text"]?.stringValue?.hasPrefix("the primary has named too many apps") == true)
         try take(.outcomeAck, 0)
         #expect(problem() == nil)
+    }
+
+    @Test
+    func `PAR-18, CTL-12: health and the log say that a further app's identifier has no effect, while it is there`()
+        throws
+    {
+        let (pairings, pairing) = (nodes.secondary.pairings, try nodes.pairingIdentifier(of: nodes.secondary))
+        let kitchen = try CustomIdentifier("kitchen")
+        for number in 0..<Limits.applications {
+            pairings.declared(kitchen, for: try ApplicationIdentifier("org.example.\(number)"), pairing: pairing)
+        }
+        nodes.run(until: { pairings.claimedApplications.count == Limits.applications })
+        #expect(problem() == nil)
+        try nodes.connect(to: .primary, .init(identifier: kitchen)).disconnect()
+        nodes.run(until: { problem() != nil })
+        #expect(problem()?["pairing"] == .data(pairing.bytes))
+        let text = try #require(problem()?["text"]?.stringValue)
+        #expect(
+            text.hasPrefix("the primary has declared custom identifiers") && text.contains("\(nodes.app)"), "\(text)")
+        #expect(nodes.lines("no room for a further app's custom identifier, it has no effect").count == 1)
+        #expect(nodes.ask(nodes.primary, "app-remove", nodes.body(["yes": true])).code == 0)
+        nodes.run(until: { problem() == nil })
     }
 }

@@ -19,6 +19,7 @@ final class HealthService {
     private var ledger = HealthLedger()
     private let pairings: PairingService
     private let links: LinkService
+    private let relay: Relay
     private let delivery: DurableDelivery
     private let configuration: ConfigurationService
     private let store: LoopStore
@@ -26,11 +27,12 @@ final class HealthService {
     private var isStopping = false
 
     init(
-        pairings: PairingService, links: LinkService, delivery: DurableDelivery, configuration: ConfigurationService,
-        store: LoopStore, scheduler: any Scheduler
+        pairings: PairingService, links: LinkService, relay: Relay, delivery: DurableDelivery,
+        configuration: ConfigurationService, store: LoopStore, scheduler: any Scheduler
     ) {
         self.pairings = pairings
         self.links = links
+        self.relay = relay
         self.delivery = delivery
         self.configuration = configuration
         self.store = store
@@ -85,7 +87,8 @@ final class HealthService {
         let limits = DeliveryLimits()
         let backlogs = delivery.pairings { count, bytes, _ in limits.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
-        problems.formUnion(delivery.arrivals.crowded.map { HealthProblem(.crowded, pairing: $0) })
+        let crowded = delivery.arrivals.crowded.union(unclaimed.map(\.pairing))
+        problems.formUnion(crowded.map { HealthProblem(.crowded, pairing: $0) })
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
@@ -101,6 +104,13 @@ final class HealthService {
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems
+    }
+
+    /// The apps of primaries whose custom identifiers have no room here (PAR-18), as they were announced last.
+    private var unclaimed: [(pairing: UniqueIdentifier, app: ApplicationIdentifier)] {
+        relay.announced(to: .secondary).filter { pairing, app, announcement in
+            announcement.isInstalled && pairings.leavesOut(announcement.identifier, of: app, in: pairing)
+        }.map { pairing, app, _ in (pairing, app) }
     }
 
     /// The pairings of which the operator has to choose one: of one role, as only one can be mended at a time.
@@ -185,6 +195,24 @@ final class HealthService {
             + "\(Self.listed(apps.map(\.description))); 'tandem configuration show --app \(first)' says why"
     }
 
+    /// Items of a further app wait, or identifiers of further ones have no effect.
+    private func crowdedText(_ pairing: UniqueIdentifier?, _ name: String) -> String {
+        var texts: [String] = []
+        if pairing.map(delivery.arrivals.crowded.contains) == true {
+            texts.append(
+                "\(name) has named too many apps, and items of a further one wait there; they come once items of other "
+                    + "apps have been handled here; if they do not, unpair the device and pair it again")
+        }
+        let apps = unclaimed.filter { $0.pairing == pairing }.map(\.app.description)
+        if !apps.isEmpty {
+            texts.append(
+                "\(name) has declared custom identifiers for too many apps, and those of further ones have no effect "
+                    + "here: \(Self.listed(apps)); sign their configuration for the vendor identifier of \(name), or "
+                    + "unpair the device and pair it again")
+        }
+        return texts.joined(separator: "; ")
+    }
+
     private func keysText(_ word: HealthProblem.Word) -> String {
         let keys = configuration.keyStatus
         switch word {
@@ -226,10 +254,7 @@ final class HealthService {
         case .noneActive:
             return ActiveDevice.advice(toChoose: unchosen.map { (pairing: "\($0.pairing)", name: $0.name) })
         case .backlog: return "a queue for \(name) is nearly full"
-        case .crowded:
-            return
-                "\(name) has named too many apps, and items of a further one wait there; they come once items of "
-                + "other apps have been handled here; if they do not, unpair the device and pair it again"
+        case .crowded: return crowdedText(problem.pairing, name)
         case .noSpace:
             return
                 "\(name) has no space for an item, which waits for it, or fails if it can never fit; 'tandem status' "

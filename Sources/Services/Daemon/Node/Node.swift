@@ -138,8 +138,8 @@ package final class Node {
             context, own: own, pairings: pairings, relay: relay, delivery: delivery, router: router, network: network,
             random: random)
         health = HealthService(
-            pairings: pairings, links: links, delivery: delivery, configuration: configuration, store: store,
-            scheduler: loop)
+            pairings: pairings, links: links, relay: relay, delivery: delivery, configuration: configuration,
+            store: store, scheduler: loop)
         if let processes {
             starter = AppStarter(
                 options.wake, sockets: options.sockets, loop: processes, log: log,

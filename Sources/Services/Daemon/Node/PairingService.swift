@@ -41,6 +41,8 @@ final class PairingService {
     private var warningPaces = LogPaces<String>(burst: 1)
     /// Of alarms about changed identifiers, by pairing (LIM-54); `ofLinks` admits all of them, as errors.
     private var alarmPaces = LogPaces<UniqueIdentifier>(burst: 60)
+    /// Of identifiers that have no room, by pairing: health names their apps.
+    private var leftOutPaces = LogPaces<UniqueIdentifier>(burst: 1)
     /// Of new epochs, by pairing (LIM-54).
     private var epochPaces = LogPaces<UniqueIdentifier>(burst: 60)
     /// Identifiers that primaries have announced and that are not judged yet.
@@ -130,6 +132,13 @@ final class PairingService {
     /// The custom identifiers that the primaries of this device claim for an app.
     func claims(of app: ApplicationIdentifier) -> [(record: PairingRecord, claim: IdentifierClaim)] {
         all.compactMap { record in registry.state.claim(of: app, in: record.pairing).map { (record, $0) } }
+    }
+
+    /// Whether the identifier that a primary's app declares has no room here, and so no effect (PAR-18).
+    func leavesOut(
+        _ identifier: CustomIdentifier?, of app: ApplicationIdentifier, in pairing: UniqueIdentifier
+    ) -> Bool {
+        registry.state.leavesOut(identifier, of: app, in: pairing)
     }
 
     /// The apps for which a primary claims an identifier.
@@ -256,8 +265,8 @@ final class PairingService {
     }
 
     /// Writes an event, before the daemon follows it. Of each warning, and of each kind of join that is refused or
-    /// repeated, one is written in a minute (LIM-54), because a peer causes as many as it likes. A new epoch has the
-    /// pace of its pairing.
+    /// repeated, one is written in a minute (LIM-54), because a peer causes as many as it likes. Lines about new epochs
+    /// and identifiers have the pace of their pairing.
     private func write(_ event: PairingEvent) {
         let entry = event.logEvent
         let line: LogEvent? =
@@ -265,7 +274,9 @@ final class PairingService {
             case .storeRestored(let pairing): epochPaces.admit(entry, of: pairing, at: scheduler.now)
             case .joinRefused, .joinRepeated, .helloFromStranger, .epochRefused:
                 warningPaces.admit(entry, of: "\(entry.message)", at: scheduler.now)
-            case .joined, .activated, .versionLowered, .identifierChanged: entry
+            case .identifierLeftOut(let pairing, _): leftOutPaces.admit(entry, of: pairing, at: scheduler.now)
+            case .identifierChanged(let claim): alarmPaces.admit(entry, of: claim.pairing, at: scheduler.now)
+            case .joined, .activated, .versionLowered: entry
             }
         if let line { log(line) }
     }
@@ -312,21 +323,18 @@ final class PairingService {
         registry.perform(
             { [self] next in
                 var rows: [RowChange] = []
-                var alarms: [(pairing: UniqueIdentifier, event: PairingEvent)] = []
+                var events: [PairingEvent] = []
                 var retargeted: Set<ApplicationIdentifier> = []
                 for (pairing, apps) in declared {
                     for (app, identifier) in apps {
                         let (changes, event) = next.declared(identifier, for: app, pairing: pairing)
                         rows += changes.map(\.rowChange)
-                        if let event { alarms.append((pairing, event)) }
+                        if let event { events.append(event) }
                         if !changes.isEmpty { retargeted.insert(app) }
                     }
                 }
-                return Commit(rows) { [self, alarms, retargeted] in
-                    for (pairing, event) in alarms {
-                        let line = alarmPaces.admit(event.logEvent, of: pairing, at: scheduler.now)
-                        if let line { log(line) }
-                    }
+                return Commit(rows) { [self, events, retargeted] in
+                    for event in events { write(event) }
                     for app in retargeted.sorted() { node?.follow(.retargeted(app)) }
                     done(true)
                 }
