@@ -33,6 +33,41 @@ import Testing
         #expect(try announced(link).allSatisfy(\.isInstalled))
     }
 
+    @Test func `SES-16, LIM-49: changes for which a link has no room are announced as one when it has`() throws {
+        let app = try world.linkedApps().primary
+        let link = try #require(world.links?.primary)
+        let before = link.sent(.application).count
+        link.room = 0
+        app.disconnect()
+        world.scheduler.run()
+        try world.devices.primary.app("app.b").disconnect()
+        world.scheduler.run()
+        link.port?.drained()
+        #expect(link.sent(.application).count == before)
+        link.room = Int.max
+        for _ in 0..<2 { link.port?.drained() }
+        let later = link.sent(.application).dropFirst(before)
+        #expect(later.map(\.app?.description) == ["com.example.app", "app.b"])
+        #expect(try announced(link).dropFirst(before).map(\.isConnected) == [false, false])
+    }
+
+    @Test func `SES-16, SES-73: a link that had no room hears last of the app that took the place of a removed one`()
+        throws
+    {
+        let name = try ApplicationIdentifier("com.example.app")
+        let (app, relay) = (try world.linkedApps().primary, world.devices.primary.relay)
+        let link = try #require(world.links?.primary)
+        link.room = 0
+        app.disconnect()
+        relay.uninstall(name, on: relay.side(.primary))
+        world.scheduler.run()
+        relay.install(name, on: relay.side(.primary))
+        link.room = Int.max
+        link.port?.drained()
+        world.scheduler.run()
+        #expect(try announced(link).last?.isInstalled == true)
+    }
+
     @Test func `SES-16: only a primary announces its app's custom identifier`() throws {
         try world.linkUp()
         let registration = TandemSession.Registration(identifier: try CustomIdentifier("depot 7"))

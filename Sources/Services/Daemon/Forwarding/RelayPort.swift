@@ -88,6 +88,8 @@ package final class RelayPort: NumberedConnection {
         var turns: LinkTurns?
         /// The end of the last broadcast among the bytes that the link accepts.
         var broadcastEnd: UInt64 = 0
+        /// The apps of which the device is to hear once there is room.
+        var unannounced: [LocalApplication] = []
 
         init(_ end: PairingEnd, _ side: RoleContext) {
             self.end = end
@@ -349,6 +351,23 @@ package final class RelayPort: NumberedConnection {
         return true
     }
 
+    /// Sends the newest announcement of an app to the device at the other end of a link. Without room it follows when
+    /// there is: nothing else would repeat it, and changes that follow each other become one.
+    func announce(_ application: LocalApplication) {
+        guard let frame = forwarder.publisher.announcement(of: application, to: self) else { return }
+        if endpoint.isWritable(frame.count) { return endpoint.send(frame) }
+        let link = itsLink
+        if !link.unannounced.contains(where: { $0.app == application.app }) { link.unannounced.append(application) }
+        endpoint.awaitRoom()
+    }
+
+    private func announceRest(_ link: LinkSource) {
+        let rest = link.unannounced
+        link.unannounced = []
+        // Another one may have taken the place of an app that was removed meanwhile.
+        for application in rest { announce(link.side.applications[application.app] ?? application) }
+    }
+
     /// Sends an answer of an app; at a link in the app's turn.
     /// - Returns: false if the link has no room for it.
     func deliver(_ answer: Frame, from origin: RelayPort) -> Bool {
@@ -399,7 +418,9 @@ package final class RelayPort: NumberedConnection {
     /// The endpoint's queue has drained: resumes the senders that were paused.
     package func drained() {
         ownBackpressure?.end(forwarder.scheduler)
-        guard let turns = link?.turns else { return }
+        guard let link else { return }
+        if !link.unannounced.isEmpty { announceRest(link) }
+        guard let turns = link.turns else { return }
         turns.linkMoved()
         handOver(turns)
     }

@@ -217,11 +217,13 @@ final class StatePublisher {
     func announceAll(of side: RoleContext, to port: RelayPort, of end: PairingEnd) {
         for application in side.applications.values.filter(\.isInstalled).sorted(by: { $0.app < $1.app }) {
             application.routesToAnnounce.removeAll { $0.pairing === end }
-            announce(application, to: port)
+            // Also without room for messages: all precede the first answer (SES-92).
+            if let frame = announcement(of: application, to: port) { port.endpoint.send(frame) }
         }
     }
 
-    private func announce(_ application: LocalApplication, to port: RelayPort) {
+    /// The newest announcement of an app, as the device at the other end of a link may know it.
+    func announcement(of application: LocalApplication, to port: RelayPort) -> Frame? {
         var announcement = application.announcement
         if port.side.role == .secondary {
             (announcement.identifier, announcement.isIdentifierCleared) = (nil, false)
@@ -232,9 +234,10 @@ final class StatePublisher {
             announcement.seen = application.routes[end.known.pairing]?.reachability.level
         }
         do throws(WireError) {
-            port.deliver(try ApplicationFrame(.application, application.app, announcement.body).frame())
+            return try ApplicationFrame(.application, application.app, announcement.body).frame()
         } catch {
             log(.frameNotWritten(.application, error))
+            return nil
         }
     }
 
@@ -277,7 +280,7 @@ final class StatePublisher {
             ? application.side.pairings.values.compactMap(\.link)
             : application.routesToAnnounce.compactMap(\.pairing.link)
         (application.needsAnnouncement, application.routesToAnnounce) = (false, [])
-        for link in links { announce(application, to: link) }
+        for link in links { link.announce(application) }
         guard application.needsState, !application.isResting else { return 0 }
         application.needsState = false
         guard !application.ports.isEmpty else { return 0 }
