@@ -73,6 +73,10 @@ find_commit() {
 # Before any build, so that all programs of a run state the same commit.
 find_commit
 
+# The compiler's memory in pages of 2 MiB, where the kernel gives them to those that ask: a build takes up to a tenth less
+# work.
+swift_build() { GLIBC_TUNABLES=glibc.malloc.hugetlb=1 swift build "$@"; }
+
 # compile_whole_modules FOLDER: if nothing was built there, the next builds of this shell compile whole modules, which
 # takes a fifth less work than file by file. The compiler reads these flags from its environment: as options of the
 # build they would make each later build, which compiles what has changed, begin from nothing.
@@ -98,7 +102,7 @@ released() {
     fi
     mkdir -p "$root/.build/archives"
     ln -sf "$(clang -print-file-name=libstdc++.a)" "$root/.build/archives/"
-    swift build "${build[@]}" --product "$1" >&2
+    swift_build "${build[@]}" --product "$1" >&2
     echo "$(swift build "${build[@]}" --show-bin-path)/$1"
 }
 
