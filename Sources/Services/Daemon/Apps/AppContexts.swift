@@ -2,7 +2,6 @@
 // registers, and each later one as it changes.
 
 import TandemBase
-import TandemDelivery
 import TandemReactor
 import TandemSession
 import TandemTransport

@@ -3,7 +3,6 @@
 // offers, control requests to the responder. A fault earns one refusal, and then the connection closes.
 
 import TandemBase
-import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTransport

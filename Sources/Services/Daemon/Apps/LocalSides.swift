@@ -4,8 +4,6 @@
 import TandemBase
 import TandemOperations
 import TandemReactor
-import TandemSession
-import TandemTransport
 import TandemWire
 
 /// The endpoints of one device; confined to its loop. Both exist, also where only one has a socket.

@@ -7,7 +7,6 @@ import TandemCrypto
 import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration
-import TandemWire
 
 /// Sends offers and reloads to this device's apps; confined to its loop.
 final class AppOffers {

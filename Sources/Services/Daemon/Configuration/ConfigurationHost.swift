@@ -2,7 +2,6 @@
 
 import TandemBase
 import TandemSignedConfiguration
-import TandemWire
 
 /// The device around a configuration service; on its loop.
 protocol ConfigurationHost: AnyObject {

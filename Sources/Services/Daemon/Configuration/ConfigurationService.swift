@@ -6,7 +6,6 @@ import TandemBase
 import TandemCrypto
 import TandemDelivery
 import TandemFiles
-import TandemPairing
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -3,7 +3,6 @@
 // in the desired state's own status.
 
 import TandemBase
-import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
 

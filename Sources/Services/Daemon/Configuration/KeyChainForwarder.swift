@@ -3,11 +3,8 @@
 
 import TandemBase
 import TandemDelivery
-import TandemPropertyList
-import TandemReactor
 import TandemSignedConfiguration
 import TandemStore
-import TandemWire
 
 /// Forwards key chains and collects their reports; confined to its loop.
 final class KeyChainForwarder {

@@ -5,7 +5,6 @@
 
 import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemPropertyList
 import TandemSignedConfiguration
 import TandemStore

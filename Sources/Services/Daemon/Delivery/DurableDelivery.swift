@@ -4,7 +4,6 @@
 
 package import TandemBase
 package import TandemDelivery
-import TandemPropertyList
 package import TandemReactor
 package import TandemStore
 package import TandemWire

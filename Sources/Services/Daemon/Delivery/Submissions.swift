@@ -4,7 +4,6 @@
 package import TandemBase
 package import TandemDelivery
 import TandemReactor
-import TandemStore
 package import TandemWire
 
 /// Accepts items into the outbound queues; confined to its loop.

@@ -2,7 +2,6 @@
 // one answer, and the record is committed before the caller learns of success. Each failure has a case; a device that
 // joins again with the same link gets the same answer.
 
-import TandemBase
 import TandemCrypto
 package import TandemPairing
 import TandemReactor

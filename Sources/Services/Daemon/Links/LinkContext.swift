@@ -2,7 +2,6 @@
 // links. One object, so that the acceptor, the dialers and the joins cannot disagree about any of it.
 
 package import TandemBase
-import TandemCrypto
 import TandemOperations
 package import TandemReactor
 package import TandemSession

@@ -3,7 +3,6 @@
 // side.
 
 package import TandemBase
-import TandemCrypto
 import TandemOperations
 package import TandemPairing
 package import TandemReactor

@@ -3,7 +3,6 @@
 
 import TandemBase
 import TandemCrypto
-import TandemPropertyList
 import TandemReactor
 import TandemTLS
 import TandemTransport

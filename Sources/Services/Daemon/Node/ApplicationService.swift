@@ -3,7 +3,6 @@
 // goes on after a crash. Registrations of the app wait until nothing is left.
 
 import TandemBase
-import TandemCrypto
 import TandemReactor
 import TandemSignedConfiguration
 import TandemStore

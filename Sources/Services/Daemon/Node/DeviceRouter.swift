@@ -5,7 +5,6 @@
 import TandemBase
 import TandemDelivery
 import TandemOperations
-import TandemReactor
 import TandemSession
 import TandemWire
 

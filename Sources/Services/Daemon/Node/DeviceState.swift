@@ -7,7 +7,6 @@ import TandemFiles
 import TandemPairing
 import TandemPropertyList
 import TandemStore
-import TandemWire
 
 /// The opened state directory of one device.
 struct DeviceState {

@@ -3,12 +3,10 @@
 
 import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemOperations
 import TandemPairing
 import TandemReactor
 import TandemSession
-import TandemTLS
 import TandemTransport
 import TandemWire
 

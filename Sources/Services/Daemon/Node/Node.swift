@@ -3,15 +3,11 @@
 // reverse. It has no rule and parses no frame.
 
 package import TandemBase
-import TandemCrypto
-import TandemDelivery
 import TandemFiles
 import TandemOperations
 import TandemPairing
-import TandemPropertyList
 package import TandemReactor
 import TandemSession
-import TandemSignedConfiguration
 import TandemStore
 import TandemTLS
 package import TandemTransport

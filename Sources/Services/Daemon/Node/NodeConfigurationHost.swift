@@ -5,7 +5,6 @@ import TandemPairing
 import TandemSession
 import TandemSignedConfiguration
 import TandemStore
-import TandemWire
 
 /// A daemon as its configuration service sees it; confined to its loop.
 final class NodeConfigurationHost: ConfigurationHost {

@@ -6,7 +6,6 @@ import TandemBase
 import TandemCrypto
 import TandemOperations
 import TandemPairing
-import TandemPropertyList
 import TandemReactor
 import TandemStore
 import TandemTransport

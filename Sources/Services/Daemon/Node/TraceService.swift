@@ -4,7 +4,6 @@
 import TandemBase
 import TandemOperations
 import TandemReactor
-import TandemSession
 import TandemWire
 
 /// The trace of one daemon; confined to its loop.

@@ -4,7 +4,6 @@
 
 import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemFiles
 import TandemPropertyList
 import TandemReactor
