@@ -1,7 +1,6 @@
 // Accounts of users on a local socket (SES-58 to SES-60, LIM-47, LIM-48): no user takes what another one needs.
 
 import TandemBase
-import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTestSupport

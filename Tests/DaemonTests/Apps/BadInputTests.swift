@@ -2,8 +2,6 @@
 
 import TandemBase
 import TandemPropertyList
-import TandemReactor
-import TandemSession
 import TandemTestSupport
 import TandemTransport
 import TandemWire

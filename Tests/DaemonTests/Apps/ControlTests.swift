@@ -4,8 +4,6 @@ import TandemBase
 import TandemDaemon
 import TandemOperations
 import TandemPropertyList
-import TandemReactor
-import TandemSession
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -4,7 +4,6 @@
 import TandemBase
 import TandemDaemon
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemTestSupport
 import TandemWire

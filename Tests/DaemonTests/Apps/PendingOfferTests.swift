@@ -2,8 +2,6 @@
 
 import TandemBase
 import TandemDaemon
-import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemTestSupport
 import TandemWire

@@ -5,11 +5,8 @@ import TandemBase
 import TandemCrypto
 import TandemDaemon
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
-import TandemTestSupport
-import TandemWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct ChainKeyTests {

@@ -1,9 +1,7 @@
 // Changes of keys at a primary and what they end (CFG-94), beside an apply at the same time and on a disk that fails.
 
-import TandemBase
 import TandemCrypto
 import TandemPropertyList
-import TandemReactor
 import TandemSignedConfiguration
 import TandemTestSupport
 import Testing

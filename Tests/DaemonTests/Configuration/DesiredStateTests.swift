@@ -6,7 +6,6 @@ import TandemCrypto
 import TandemOperations
 import TandemPropertyList
 import TandemReactor
-import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport
 import TandemWire

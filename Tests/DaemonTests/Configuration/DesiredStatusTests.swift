@@ -1,6 +1,5 @@
 // The desired state as an operator reads it: the numbers of the list, and the words for one secondary.
 
-import TandemBase
 import TandemPropertyList
 import TandemSignedConfiguration
 import TandemTestSupport

@@ -3,7 +3,6 @@
 import TandemBase
 import TandemCrypto
 import TandemSignedConfiguration
-import TandemWire
 import Testing
 
 @testable import TandemDaemon

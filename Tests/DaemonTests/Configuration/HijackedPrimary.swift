@@ -3,7 +3,6 @@
 
 import TandemBase
 import TandemDelivery
-import TandemPropertyList
 import TandemSignedConfiguration
 import TandemWire
 import Testing

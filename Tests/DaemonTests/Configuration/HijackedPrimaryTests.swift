@@ -4,12 +4,9 @@
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
-import TandemReactor
 import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
-
-@testable import TandemDaemon
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct HijackedPrimaryTests {
     private let nodes: TwoNodes

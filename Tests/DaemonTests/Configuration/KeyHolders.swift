@@ -3,7 +3,6 @@
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport

@@ -3,7 +3,6 @@
 
 import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemFiles
 import TandemPropertyList
 import TandemReactor

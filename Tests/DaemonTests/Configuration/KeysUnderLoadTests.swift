@@ -5,7 +5,6 @@ import TandemBase
 import TandemCrypto
 import TandemDaemon
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport

@@ -3,10 +3,8 @@
 import TandemBase
 import TandemCrypto
 import TandemPropertyList
-import TandemReactor
 import TandemSignedConfiguration
 import TandemStore
-import TandemWire
 import Testing
 
 @testable import TandemDaemon

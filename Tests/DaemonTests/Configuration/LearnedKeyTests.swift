@@ -1,15 +1,10 @@
 // A secondary that learns its key late, or again: nothing that its primary knew of before counts (CFG-72), and all keys
 // come to it before any configuration.
 
-import TandemBase
 import TandemCrypto
 import TandemDaemon
 import TandemPropertyList
-import TandemReactor
-import TandemSession
 import TandemSignedConfiguration
-import TandemTestSupport
-import TandemWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct LearnedKeyTests {

@@ -3,7 +3,6 @@
 import TandemBase
 import TandemReactor
 import TandemSignedConfiguration
-import TandemWire
 
 @testable import TandemDaemon
 

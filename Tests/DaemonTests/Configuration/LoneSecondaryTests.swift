@@ -4,12 +4,10 @@
 import Glibc
 import TandemBase
 import TandemCrypto
-import TandemDelivery
 import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
-import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing

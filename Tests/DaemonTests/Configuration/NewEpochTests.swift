@@ -6,7 +6,6 @@ import TandemCrypto
 import TandemReactor
 import TandemSignedConfiguration
 import TandemTestSupport
-import TandemWire
 import Testing
 
 @testable import TandemDaemon

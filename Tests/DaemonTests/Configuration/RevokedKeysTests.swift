@@ -4,7 +4,6 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
-import TandemWire
 import Testing
 
 @testable import TandemDaemon

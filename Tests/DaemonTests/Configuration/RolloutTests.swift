@@ -4,12 +4,9 @@
 import TandemBase
 import TandemDaemon
 import TandemPropertyList
-import TandemReactor
-import TandemSession
 import TandemSignedConfiguration
 import TandemStore
 import TandemTestSupport
-import TandemWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct RolloutTests {

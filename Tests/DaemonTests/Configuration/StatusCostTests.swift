@@ -1,7 +1,5 @@
 // `status`, for which anybody may ask: what it costs with configurations whose signatures take long to verify.
 
-import TandemBase
-import TandemCrypto
 import TandemPropertyList
 import TandemReactor
 import TandemSignedConfiguration

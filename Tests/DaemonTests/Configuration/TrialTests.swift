@@ -6,7 +6,6 @@ import TandemCrypto
 import TandemDaemon
 import TandemFiles
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport

@@ -5,7 +5,6 @@ import TandemBase
 import TandemDaemon
 import TandemDelivery
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemTestSupport
 import TandemWire

@@ -5,7 +5,6 @@ import Synchronization
 import TandemBase
 import TandemDaemon
 import TandemDelivery
-import TandemReactor
 import TandemStore
 import TandemTestSupport
 import TandemWire

@@ -2,7 +2,6 @@
 
 import TandemBase
 import TandemDelivery
-import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -3,7 +3,6 @@
 import TandemBase
 import TandemDaemon
 import TandemDelivery
-import TandemReactor
 import TandemStore
 import TandemTestSupport
 import TandemWire

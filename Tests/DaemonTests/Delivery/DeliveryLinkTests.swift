@@ -1,7 +1,6 @@
 // A link as durable delivery uses it: what waits for room in its queue.
 
 import TandemBase
-import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing

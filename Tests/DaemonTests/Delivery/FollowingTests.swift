@@ -3,7 +3,6 @@
 import TandemBase
 import TandemDaemon
 import TandemPropertyList
-import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing

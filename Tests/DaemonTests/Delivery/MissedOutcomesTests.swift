@@ -2,10 +2,7 @@
 // end, and none before it is durable.
 
 import TandemBase
-import TandemDaemon
-import TandemDelivery
 import TandemPropertyList
-import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -1,6 +1,5 @@
 // The order of effects and frames: one after the other, whenever they are added and however long one takes.
 
-import TandemTestSupport
 import Testing
 
 @testable import TandemDaemon

@@ -4,7 +4,6 @@
 import TandemBase
 import TandemDaemon
 import TandemDelivery
-import TandemReactor
 import TandemStore
 import TandemTestSupport
 import TandemWire

@@ -1,9 +1,7 @@
 // Urgent items: a number for each day, one current of each kind, and what is over budget waits with the rest.
 
-import TandemBase
 import TandemDaemon
 import TandemDelivery
-import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -2,13 +2,10 @@
 // (SES-19). The versions may never fall back (SES-4), and a hello must be that of the pairing (PAR-14).
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPairing
-import TandemReactor
 import TandemSession
 import TandemTestSupport
-import TandemTransport
 import TandemWire
 import Testing
 

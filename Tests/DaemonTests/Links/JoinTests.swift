@@ -7,7 +7,6 @@ import TandemDaemon
 import TandemPairing
 import TandemPropertyList
 import TandemReactor
-import TandemSession
 import TandemTLS
 import TandemTestSupport
 import TandemWire

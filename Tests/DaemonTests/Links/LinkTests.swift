@@ -4,7 +4,6 @@ import TandemBase
 import TandemCrypto
 import TandemDaemon
 import TandemPairing
-import TandemReactor
 import TandemSession
 import TandemTestSupport
 import TandemTransport

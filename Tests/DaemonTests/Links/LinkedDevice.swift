@@ -9,7 +9,6 @@ import TandemReactor
 import TandemSession
 import TandemTLS
 import TandemTestSupport
-import TandemTransport
 import TandemWire
 import Testing
 

@@ -5,9 +5,6 @@ import TandemBase
 import TandemCrypto
 import TandemDaemon
 import TandemPairing
-import TandemPropertyList
-import TandemReactor
-import TandemSession
 import TandemTLS
 import TandemTestSupport
 import TandemTransport

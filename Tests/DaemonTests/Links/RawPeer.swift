@@ -1,8 +1,6 @@
 // A peer that speaks as badly as a test likes: bytes below TLS, or any bytes inside it, in any pieces.
 
 import TandemBase
-import TandemCrypto
-import TandemReactor
 import TandemTLS
 import TandemTestSupport
 import TandemTransport

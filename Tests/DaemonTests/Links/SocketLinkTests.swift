@@ -1,7 +1,6 @@
 // Links over real sockets on a real loop, TCP and Unix alike (PAR-1): the same code as over the in-process twin.
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPairing
 import TandemReactor

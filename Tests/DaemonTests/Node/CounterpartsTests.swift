@@ -1,7 +1,6 @@
 // Stored announcements of a device's apps: coalesced and bounded, however often the device changes its mind (SES-64).
 
 import TandemBase
-import TandemReactor
 import TandemSession
 import TandemStore
 import TandemTestSupport

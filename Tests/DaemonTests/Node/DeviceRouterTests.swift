@@ -2,10 +2,8 @@
 // it.
 
 import TandemBase
-import TandemDelivery
 import TandemFiles
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemStore
 import TandemTestSupport

@@ -5,7 +5,6 @@ import Glibc
 import TandemBase
 import TandemDaemon
 import TandemPropertyList
-import TandemReactor
 import TandemTestSupport
 import TandemTransport
 import Testing

@@ -2,7 +2,6 @@
 // what it leaves to another primary.
 
 import TandemBase
-import TandemCrypto
 import TandemDaemon
 import TandemPropertyList
 import TandemSession

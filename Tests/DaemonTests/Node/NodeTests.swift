@@ -4,7 +4,6 @@ import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
-import TandemDelivery
 import TandemPairing
 import TandemPropertyList
 import TandemReactor

@@ -4,7 +4,6 @@ import Glibc
 import TandemBase
 import TandemFiles
 import TandemOperations
-import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemStore

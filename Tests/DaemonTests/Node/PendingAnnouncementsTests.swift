@@ -1,7 +1,6 @@
 // Announcements on their way to the store, with a store that answers when the test says so.
 
 import TandemBase
-import TandemReactor
 import TandemTestSupport
 import Testing
 

@@ -2,7 +2,6 @@
 
 import Glibc
 import TandemBase
-import TandemFiles
 import TandemTestSupport
 import Testing
 

@@ -4,10 +4,8 @@ import TandemBase
 import TandemDaemon
 import TandemFiles
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemTestSupport
-import TandemTransport
 import TandemWire
 import Testing
 

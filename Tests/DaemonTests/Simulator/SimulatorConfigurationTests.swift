@@ -3,10 +3,8 @@
 
 import TandemBase
 import TandemCrypto
-import TandemDaemon
 import TandemFiles
 import TandemPropertyList
-import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport

@@ -1,7 +1,6 @@
 // A file from app to app through two exchanges: whole, resumed, spoiled, refused, taken back; and what is left
 // afterwards.
 
-import TandemBase
 import TandemDaemon
 import TandemDelivery
 import TandemFiles

@@ -6,7 +6,6 @@ import TandemDaemon
 import TandemDelivery
 import TandemFiles
 import TandemPropertyList
-import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing

@@ -6,8 +6,6 @@ import TandemBase
 import TandemDaemon
 import TandemDelivery
 import TandemFiles
-import TandemPropertyList
-import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing
