@@ -18,26 +18,6 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     typealias Completion = (Result<Void, DeliveryFailure>) -> Void
     typealias Event = (inout Machine) -> Transition
 
-    /// The queue's calls to its owner.
-    struct Surroundings {
-        /// Runs an effect as far as it concerns this device, then calls back; later effects wait for that.
-        let run: (Effect, @escaping () -> Void) -> Void
-        /// Sends the frame of an effect, then calls back; later frames wait for that.
-        let send: (Effect, DeliveryLink, @escaping () -> Void) -> Void
-        /// The ready link that the frames of events from now on are for.
-        let link: () -> DeliveryLink?
-        /// Reads the machine back from its rows.
-        let reload: (@escaping (consuming Result<Machine, StoreError>, ItemPacks) -> Void) -> Void
-        /// The epoch of the pairing.
-        let epoch: () -> UInt64?
-        /// The first event of a machine that was read back: its rows may belong to a former epoch.
-        let renewed: Event
-        /// Counts what the machine keeps, after each event.
-        let usage: ItemUsage
-        /// Too many frames wait behind one: the peer does not read (LIM-42).
-        let overflowed: () -> Void
-    }
-
     private enum State {
         case open
         case reloading(after: StoreError)
@@ -63,12 +43,13 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
 
     private(set) var machine: Machine
     private var packs: ItemPacks
+    private let key: QueueKey
     /// The prefix of the keys of this queue's rows (``QueueKey/bytes``).
     private let rowPrefix: [UInt8]
-    private let store: LoopStore
-    private let scheduler: any Scheduler
-    private let surroundings: Surroundings
-    private let patience: CommitPatience
+    private let environment: DeliveryEnvironment
+    private weak var table: QueueTable<Machine>?
+    /// Counts what the machine keeps, after each event.
+    private let usage: ItemUsage
     // Those that are unchecked: nothing is called while they are touched, and each event uses them.
     @exclusivity(unchecked) private var state = State.open
     @exclusivity(unchecked) private var pending = Pending()
@@ -83,20 +64,21 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     @exclusivity(unchecked) private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
     init(
-        _ machine: consuming Machine, _ packs: ItemPacks, store: LoopStore, scheduler: any Scheduler,
-        patience: CommitPatience, _ surroundings: Surroundings
+        _ key: QueueKey, from rows: DeliveryRows, epoch: UInt64, counting usage: ItemUsage,
+        of table: QueueTable<Machine>, in environment: DeliveryEnvironment
     ) {
-        rowPrefix = machine.key.bytes
-        self.machine = machine
-        self.packs = packs
-        self.store = store
-        self.scheduler = scheduler
-        self.patience = patience
-        self.surroundings = surroundings
-        effects = SerialQueue(run: surroundings.run)
-        frames = SerialQueue { frame, done in
+        self.key = key
+        rowPrefix = key.bytes
+        machine = Machine(
+            key, from: rows, epoch: epoch, at: environment.reading, limits: environment.limits(key.channel))
+        packs = rows.packs(key, items: Machine.items)
+        self.usage = usage
+        self.table = table
+        self.environment = environment
+        effects = SerialQueue { [weak table] effect, done in table?.owner?.run(effect, key, done) }
+        frames = SerialQueue { [weak table] frame, done in
             // The next link repeats what is still due.
-            if frame.link.isOpen { surroundings.send(frame.effect, frame.link, done) } else { done() }
+            if frame.link.isOpen { table?.owner?.send(frame.effect, key, frame.link, done) } else { done() }
         }
         weigh()
         setTimer()
@@ -106,7 +88,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     func end() {
         state = .ended
         if let timer { scheduler.cancel(timer.token) }
-        surroundings.usage.set(KeptAmount(), .unused)
+        usage.set(KeptAmount(), .unused)
         effects.removeAll()
         frames.removeAll()
         refusePending(.unpaired)
@@ -123,25 +105,27 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     /// Whether it is a ledger of which nothing is left, and nothing of it is under way.
     var isUnused: Bool { isIdle && pending.isEmpty && effects.count == 0 && machine.occupancy == .unused }
 
+    private var scheduler: any Scheduler { environment.scheduler }
+
     private var isOpen: Bool { if case .open = state { true } else { false } }
     private var isEnded: Bool { if case .ended = state { true } else { false } }
 
     /// Why the budgets have no room for a new item of this size; nil if they have.
-    func refusal(of size: Int) -> QueueFull? { surroundings.usage.refusal(of: size) }
+    func refusal(of size: Int) -> QueueFull? { usage.refusal(of: size) }
 
     /// Whether there is no room for any item because other ledgers of the pairing keep something (DEL-46).
-    var isCrowdedOut: Bool { surroundings.usage.isCrowdedOut }
+    var isCrowdedOut: Bool { usage.isCrowdedOut }
 
     /// The disk is full and takes no new item (DEL-31); nil if it has room.
-    var fullDisk: StoreError? { store.fullDisk }
+    var fullDisk: StoreError? { environment.store.fullDisk }
 
     /// Whether there is room for a new item of this size, in the budgets and on the disk.
     func hasRoom(for size: Int) -> Bool { refusal(of: size) == nil && fullDisk == nil }
 
-    private func weigh() { surroundings.usage.set(machine.kept, machine.occupancy) }
+    private func weigh() { usage.set(machine.kept, machine.occupancy) }
 
     /// The machine's contents count in these budgets from now on.
-    func use(_ budgets: [ItemBudget]) { surroundings.usage.move(to: budgets) }
+    func use(_ budgets: [ItemBudget]) { usage.move(to: budgets) }
 
     /// Reads the body of an item that is durable; nil if there is none, or the item has ended, durably or not yet.
     /// - Parameter table: the one that its record names.
@@ -149,9 +133,9 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         of ordinal: UInt64, in table: DeliveryTable, then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
         if table == Machine.items, let pack = packs.pack(of: ordinal) {
-            store.payload(ordinal, packedIn: pack, then: done)
+            environment.store.payload(ordinal, packedIn: pack, then: done)
         } else {
-            store.payload(ordinal, of: machine.key, in: table, then: done)
+            environment.store.payload(ordinal, of: key, in: table, then: done)
         }
     }
 
@@ -195,7 +179,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     ) {
         // Runs in this call, so that the epoch cannot change before; each item comes here.
         if isOpen, !repeats { return perform(event, size: size, room: room) }
-        let epoch = surroundings.epoch()
+        let epoch = environment.epoch(of: key.pairing)
         perform(
             { $0.epoch == epoch ? event(&$0) : Transition() }, size: size, repeats: repeats, room: room)
     }
@@ -258,7 +242,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
             commitInTime()
         }
         // Last: an effect may come back here.
-        for effect in transition.atOnce { surroundings.run(effect) {} }
+        for effect in transition.atOnce { table?.owner?.run(effect, key) {} }
     }
 
     private func add(_ effects: [Effect]) {
@@ -271,7 +255,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
 
     /// A frame is for the link of its event. There may be another when the commit is done.
     private func add(frame effect: Effect) {
-        guard let link = surroundings.link() else { return }
+        guard let link = environment.link(key.pairing) else { return }
         let frame = OutgoingFrame(effect: effect, link: link)
         if let index = pending.covered, pending.frames[index].link === link,
             effect.covers(pending.frames[index].effect)
@@ -333,7 +317,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private func commitPatiently() {
         guard !isPatient else { return }
         isPatient = true
-        patience.add { [weak self] in
+        environment.patience.add { [weak self] in
             guard let self else { return }
             isPatient = false
             // While a commit is under way they follow it.
@@ -349,7 +333,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         if group.isEmpty { return }
         isCommitting = true
         let changes = group.changes.rowChanges(&packs, prefix: rowPrefix)
-        store.commit(changes, room: group.room) { [self] result in finish(group, result) }
+        environment.store.commit(changes, room: group.room) { [self] result in finish(group, result) }
     }
 
     private func finish(_ group: Pending, _ result: Result<Void, StoreError>) {
@@ -366,7 +350,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
                 effects.append(group.effects)
                 // An effect may have ended the queue.
                 if !isEnded { frames.append(group.frames) }
-                if frames.count > Self.mostWaitingFrames { surroundings.overflowed() }
+                if frames.count > Self.mostWaitingFrames { environment.report(.stalled(key.pairing)) }
             }
             commitInTime()
         case .failure(let error):
@@ -395,24 +379,27 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private func reload(after error: StoreError) {
         state = .reloading(after: error)
         failures += 1
-        let reload = { [weak self] in
-            self?.surroundings.reload { [weak self] in self?.reloaded($0, $1, after: error) } ?? ()
-        }
-        if failures > 1 { _ = scheduler.schedule(after: .seconds(1), reload) } else { reload() }
+        guard failures > 1 else { return readBack(after: error) }
+        scheduler.schedule(after: .seconds(1)) { [weak self] in self?.readBack(after: error) }
     }
 
-    private func reloaded(
-        _ result: consuming Result<Machine, StoreError>, _ packs: ItemPacks, after error: StoreError
-    ) {
-        guard !isEnded else { return }
-        guard case .success(let machine) = result else { return reload(after: error) }
-        self.machine = machine
-        self.packs = packs
-        state = .open
-        weigh()
-        setTimer()
-        perform(surroundings.renewed)
-        resumeDelayed()
+    private func readBack(after error: StoreError) {
+        let reading = environment.reading
+        environment.store.rows(of: key, in: Machine.tables[...]) { [weak self] result in
+            guard let self, let table, !isEnded else { return }
+            guard case .success(let rows) = result else { return reload(after: error) }
+            machine = Machine(
+                key, from: rows, epoch: environment.epoch(of: key.pairing) ?? 1, at: reading,
+                limits: environment.limits(key.channel))
+            packs = rows.packs(key, items: Machine.items)
+            state = .open
+            weigh()
+            setTimer()
+            // First: the rows may belong to a former epoch.
+            table.catchUp(self)
+            resumeDelayed()
+            table.owner?.wasReadBack(key)
+        }
     }
 
     // MARK: time

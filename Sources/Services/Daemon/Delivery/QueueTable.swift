@@ -1,13 +1,13 @@
-// The journaled queues of one direction (outbound queues or inbound ledgers): when one is made, read back, moved to a
-// new epoch, and removed.
+// The journaled queues of one direction (outbound queues or inbound ledgers): when one is made, moved to a new epoch,
+// and removed.
 
 import TandemBase
 import TandemDelivery
 import TandemStore
 import TandemWire
 
-/// The journaled queues of one direction: made at their first use or from their rows, read back after a commit that
-/// failed, moved to new epochs, and removed with their pairings. Confined to its loop.
+/// The journaled queues of one direction: made at their first use or from their rows, moved to new epochs, and removed
+/// with their pairings. Confined to its loop.
 final class QueueTable<Machine: StoredMachine & ~Copyable> {
     typealias Queue = JournaledQueue<Machine>
 
@@ -87,39 +87,13 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     private func add(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64) -> Queue {
         let usage = environment.budgets.add(key, Machine.direction, user: environment.userOf(key.app))
-        let queue = Queue(
-            Machine(key, from: rows, epoch: epoch, at: environment.reading, limits: environment.limits(key.channel)),
-            rows.packs(key, items: Machine.items), store: environment.store, scheduler: environment.scheduler,
-            patience: environment.patience,
-            Queue.Surroundings(
-                run: { [weak self] effect, done in self?.owner?.run(effect, key, done) },
-                send: { [weak self] effect, link, done in self?.owner?.send(effect, key, link, done) },
-                link: { [environment] in environment.link(key.pairing) },
-                reload: { [weak self] done in self?.reload(key, done) },
-                epoch: { [environment] in environment.epoch(of: key.pairing) },
-                renewed: { [weak self] machine in self?.startEpoch(&machine) ?? DeliveryTransition() }, usage: usage,
-                overflowed: { [environment] in environment.report(.stalled(key.pairing)) }))
+        let queue = Queue(key, from: rows, epoch: epoch, counting: usage, of: self, in: environment)
         if queues.updateValue(queue, forKey: key) == nil {
             keysOfPairings[key.pairing, default: []].append(key)
             keysOfApps[key.app, default: []].insert(key)
         }
         environment.clock.watch()
         return queue
-    }
-
-    /// Reads a queue back after a commit that failed.
-    private func reload(
-        _ key: QueueKey, _ done: @escaping (consuming Result<Machine, StoreError>, ItemPacks) -> Void
-    ) {
-        let reading = environment.reading
-        environment.store.rows(of: key, in: Machine.tables[...]) { [weak self] result in
-            guard let self else { return }
-            let epoch = environment.epoch(of: key.pairing) ?? 1
-            let limits = environment.limits(key.channel)
-            let packs = (try? result.get())?.packs(key, items: Machine.items) ?? ItemPacks(key, items: Machine.items)
-            done(result.map { Machine(key, from: $0, epoch: epoch, at: reading, limits: limits) }, packs)
-            if case .success = result { owner?.wasReadBack(key) }
-        }
     }
 
     // MARK: pairings
@@ -136,9 +110,9 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
     /// A daemon that ended between the commit of a new epoch and those of its queues starts the epoch in them now.
     func startEpochs() { for queue in queues.values { catchUp(queue) } }
 
-    private func catchUp(_ queue: Queue) { queue.perform { [unowned self] in startEpoch(&$0) } }
-
     /// Starts the pairing's epoch in a queue of another one.
+    func catchUp(_ queue: Queue) { queue.perform { [unowned self] in startEpoch(&$0) } }
+
     private func startEpoch(_ machine: inout Machine) -> DeliveryTransition<Machine.Effect> {
         guard let epoch = environment.epoch(of: machine.key.pairing), machine.epoch != epoch else {
             return DeliveryTransition()
