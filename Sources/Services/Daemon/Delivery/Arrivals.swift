@@ -33,8 +33,7 @@ package final class Arrivals {
     private var unmade: [UniqueIdentifier: (key: QueueKey, at: MonotonicTime)] = [:]
     /// Contexts that came and were not newer than the one before (DEL-20).
     private let staleContexts: Counter
-    /// Called when a received context replaces the one in its row.
-    var whenContextArrives: (QueueKey) -> Void = { _ in }
+    weak var contexts: ContextDelivery?
 
     init(in environment: DeliveryEnvironment, counters: Counters) {
         self.environment = environment
@@ -201,17 +200,15 @@ package final class Arrivals {
                 ledger.attemptsAreDurable(ordinals)
                 return InboundTransition()
             }
-        case .droppedAhead: log(.debug, "item dropped, it comes again", key, .text("channel", key.channel.rawValue))
+        case .droppedAhead: log(.debug, "item dropped, it comes again", key)
         case .droppedFull:
             // Once until there is room again: it comes again and again meanwhile.
             let isNews = full.updateValue(reading.monotonic, forKey: key) == nil
-            log(
-                isNews ? .warning : .debug, "no room for an item, it comes again", key,
-                .text("channel", key.channel.rawValue))
+            log(isNews ? .warning : .debug, "no room for an item, it comes again", key)
         case .deadLetter(let id): environment.log(.deadLetter(id, in: key, .inbound, nil))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
         case .contextReceived(let revision, let body):
-            whenContextArrives(key)
+            contexts?.arrived(key)
             guard key.isContext else { break }
             environment.report(.contextChanged(LatestContext(key, .received, revision, body)))
         case .staleContext(let revision):
@@ -234,9 +231,12 @@ package final class Arrivals {
         }
     }
 
-    private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField) {
+    /// - Parameter detail: nil for the channel.
+    private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField? = nil) {
         environment.log(
-            LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
+            LogEvent(
+                level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"),
+                detail ?? .text("channel", key.channel.rawValue)))
     }
 
     private func deliverStored(_ item: ReceivedItem, from table: DeliveryTable, _ done: @escaping () -> Void) {
@@ -270,9 +270,7 @@ package final class Arrivals {
             // Once until there is room again: it comes again and again meanwhile, and other names may come, too.
             let before = unmade.updateValue((key: key, at: reading.monotonic), forKey: key.pairing)
             if before.map({ !mayComeAgain($0.key, after: $0.at) }) ?? true {
-                log(
-                    .warning, "no room for a further app's items, they come again", key,
-                    .text("channel", key.channel.rawValue))
+                log(.warning, "no room for a further app's items, they come again", key)
             }
             return nil
         }

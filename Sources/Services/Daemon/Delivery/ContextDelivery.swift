@@ -24,10 +24,8 @@ package final class ContextDelivery {
         self.arrivals = arrivals
         self.environment = environment
         retry = StoreRetry(on: environment.scheduler)
-        queues.whenContextIsLost = { [weak self] in self?.setAgain($0) }
-        arrivals.whenContextArrives = { [weak self] key in
-            _ = self?.unreadable.remove(DeliveryRowKey(.receivedContext, key))
-        }
+        queues.contexts = self
+        arrivals.contexts = self
     }
 
     /// Sets the context of an application: it supersedes the one before. `completion` is called once, when it is
@@ -58,6 +56,9 @@ package final class ContextDelivery {
             })
     }
 
+    /// A received context replaces the one in its row.
+    func arrived(_ key: QueueKey) { unreadable.remove(DeliveryRowKey(.receivedContext, key)) }
+
     func removePairing(_ pairing: UniqueIdentifier) { forget { $0.pairing == pairing } }
 
     /// The application is removed, and its contexts with it.
@@ -70,7 +71,7 @@ package final class ContextDelivery {
 
     /// Submits the last context to its queue again: the peer may have lost it with its epoch. Not while the disk is
     /// full: each attempt that fails lets the queue be read back.
-    private func setAgain(_ key: QueueKey) {
+    func setAgain(_ key: QueueKey) {
         guard queues[key]?.fullDisk == nil else { return setAgainLater(key) }
         fetch(DeliveryRowKey(.sentContext, key)) { [weak self] result in
             switch result {
@@ -86,7 +87,10 @@ package final class ContextDelivery {
     private func fetch(
         _ key: DeliveryRowKey, then done: @escaping (Result<LatestContext?, StoreError>) -> Void
     ) {
-        environment.store.context(at: key) { [weak self] result in
+        let read = { (row: [UInt8]) throws(DeliveryRecordError) in
+            LatestContext(key.queue, try DeliveryValue(key, bytes: row))
+        }
+        environment.store.value(at: key, read) { [weak self] result in
             switch result {
             case .success: self?.unreadable.remove(key)
             case .failure(let error):
@@ -206,25 +210,6 @@ package struct LatestContext: Sendable, Equatable {
         case .sentContext(let context, let body): self.init(queue, .sent, context.revision, body)
         case .receivedContext(let context, let body): self.init(queue, .received, context.revision, body)
         default: return nil
-        }
-    }
-}
-
-extension LoopStore {
-    /// Reads the context of a queue from its row; nil if there is none.
-    fileprivate func context(
-        at key: DeliveryRowKey, then done: @escaping (Result<LatestContext?, StoreError>) -> Void
-    ) {
-        fetch(.key(key.bytes, in: key.table.space)) { [path] result in
-            done(
-                result.flatMap { rows in
-                    guard let row = rows.first else { return .success(nil) }
-                    do throws(DeliveryRecordError) {
-                        return .success(LatestContext(key.queue, try DeliveryValue(key, bytes: row.value)))
-                    } catch {
-                        return .failure(.corrupt(path: path, detail: error.description))
-                    }
-                })
         }
     }
 }

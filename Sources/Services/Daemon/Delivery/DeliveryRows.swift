@@ -131,11 +131,11 @@ struct DeliveryRows {
     mutating func add(_ rows: [Row], of table: DeliveryTable) throws(DeliveryRecordError) {
         for row in rows {
             let key = try DeliveryRowKey(table, bytes: row.key)
-            guard !row.isDamaged else {
+            if row.isDamaged {
                 try addDamaged(key, of: table)
-                continue
+            } else {
+                try add(key, DeliveryValue(key, bytes: row.value))
             }
-            try add(key, DeliveryValue(key, bytes: row.value))
         }
     }
 
@@ -278,7 +278,7 @@ extension LoopStore {
     func payload(
         _ ordinal: UInt64, packedIn pack: DeliveryRowKey, then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
-        body(
+        value(
             at: pack, { (row) throws(DeliveryRecordError) in try ItemPacks.body(of: ordinal, in: pack, row) },
             then: done)
     }
@@ -289,13 +289,14 @@ extension LoopStore {
         then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
     ) {
         let rowKey = DeliveryRowKey(table, key, ordinal)
-        body(
+        value(
             at: rowKey, { (row) throws(DeliveryRecordError) in try DeliveryValue(rowKey, bytes: row).body }, then: done)
     }
 
-    private func body(
-        at key: DeliveryRowKey, _ read: @escaping ([UInt8]) throws(DeliveryRecordError) -> [UInt8]?,
-        then done: @escaping (Result<[UInt8]?, StoreError>) -> Void
+    /// Reads one row; nil if there is none.
+    func value<Value>(
+        at key: DeliveryRowKey, _ read: @escaping ([UInt8]) throws(DeliveryRecordError) -> Value?,
+        then done: @escaping (Result<Value?, StoreError>) -> Void
     ) {
         fetch(.key(key.bytes, in: key.table.space)) { [path] result in
             done(

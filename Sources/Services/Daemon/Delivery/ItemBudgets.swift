@@ -22,7 +22,7 @@ package struct ItemBudgetLimits: Sendable {
 /// A budget that several queues share; confined to its loop.
 final class ItemBudget {
     private let limit: KeptAmount
-    private(set) var kept = KeptAmount()
+    private var kept = KeptAmount()
 
     init(_ limit: KeptAmount) { self.limit = limit }
 

@@ -13,8 +13,7 @@ final class OutboundQueues {
 
     let table: QueueTable<OutboundQueue>
     private let environment: DeliveryEnvironment
-    /// Sets the context of a queue again.
-    var whenContextIsLost: (QueueKey) -> Void = { _ in }
+    weak var contexts: ContextDelivery?
 
     init(in environment: DeliveryEnvironment) {
         self.environment = environment
@@ -52,7 +51,7 @@ final class OutboundQueues {
 
     /// Makes up for what a queue that was read from its rows still owes: its context in a new epoch, ended barriers.
     private func reconsider(_ key: QueueKey) {
-        if table[key]?.machine.needsContextAgain == true { whenContextIsLost(key) }
+        if table[key]?.machine.needsContextAgain == true { contexts?.setAgain(key) }
         reconsiderBarriers(of: key.app, in: key.pairing)
     }
 
@@ -155,7 +154,7 @@ final class OutboundQueues {
         case .finishedSilently(let id): release(id, of: key.app, in: key.pairing)
         case .deadLetter(let id, let refusal): environment.log(.deadLetter(id, in: key, .outbound, refusal))
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
-        case .setContextAgain: whenContextIsLost(key)
+        case .setContextAgain: contexts?.setAgain(key)
         case .startEpoch: environment.report(.needsEpoch(key.pairing))
         case .violation: environment.report(.violation(key.pairing))
         }
@@ -326,7 +325,7 @@ final class OutboundQueues {
     }
 
     /// Unfinished items, without those of a former application that the peer has not answered yet.
-    private static func count(_ queue: JournaledQueue<OutboundQueue>) -> Int {
+    private static func count(_ queue: Queue) -> Int {
         queue.machine.outstanding().count { !$0.isCleared }
     }
 
