@@ -33,7 +33,6 @@ final class LinkedDevice {
     private(set) var closed: [LinkCloseReason] = []
     private(set) var failures: [LinkFailure] = []
     private(set) var drained = 0
-    private(set) var log: [String] = []
     private(set) var pairingEvents: [PairingEvent] = []
     private let box = LogLines()
 

@@ -142,10 +142,7 @@ private final class AcceptedConnection {
 
     func start() {
         channel.frames.delegate = self
-        channel.tls.onFirstInput = { [weak self] in
-            guard let self else { return }
-            acceptor?.hasSent(number)
-        }
+        channel.tls.onFirstInput = { [weak self] in if let self { acceptor?.hasSent(number) } }
         channel.frames.start()
     }
 
@@ -194,11 +191,11 @@ private final class AcceptedConnection {
             let offer = HelloOffer(versions: versions, capabilities: hello.capabilities)
             agreement = try context.device.offer.choose(for: offer)
         } catch { return refuse(.version, "\(error)") }
-        let judged = hello.judged(
-            pairing: pairing, peer: pin, version: agreement.version,
-            contradictsQueues: host.contradicts(hello, in: pairing, capabilities: agreement.capabilities),
-            phase: .opening(ownHasNoSequences: host.positions(of: pairing)?.isEmpty ?? true))
-        judge({ await host.judge(judged) }, then: { [self] in answer($0, to: hello, agreement) })
+        let phase = PairingRegistry.PeerHello.Phase.opening(
+            ownHasNoSequences: host.positions(of: pairing)?.isEmpty ?? true)
+        judge(
+            { await host.judge(hello, in: pairing, from: pin, agreement, phase: phase) },
+            then: { [self] in answer($0, to: hello, agreement) })
     }
 
     private func answer(_ verdict: HelloVerdict, to hello: PeerGreeting, _ agreement: HelloAgreement) {

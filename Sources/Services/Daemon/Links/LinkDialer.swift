@@ -228,12 +228,8 @@ private final class DialledConnection {
         } catch { return channel.refuse(.version, "\(error)") }
         isJudging = true
         channel.frames.pauseReading()
-        let judged = hello.judged(
-            pairing: record.pairing, peer: record.peer, version: version,
-            contradictsQueues: host.contradicts(hello, in: record.pairing, capabilities: agreement.capabilities),
-            phase: .answer)
         context.scheduler.start { [self] in
-            let verdict = await host.judge(judged)
+            let verdict = await host.judge(hello, in: record.pairing, from: record.peer, agreement, phase: .answer)
             guard isJudging, completion != nil else { return }
             isJudging = false
             self.judged(verdict, hello, agreement)

@@ -5,6 +5,7 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPairing
+import TandemSession
 package import TandemTLS
 package import TandemTransport
 package import TandemWire
@@ -44,6 +45,22 @@ package protocol LinkHost: AnyObject {
 
     /// A device connection ended before it became a link.
     func connectionDidFail(_ failure: LinkFailure)
+}
+
+extension LinkHost {
+    /// Judges the greeting of a peer that has this pin.
+    func judge(
+        _ greeting: PeerGreeting, in pairing: UniqueIdentifier, from peer: KeyIdentifier, _ agreement: HelloAgreement,
+        phase: PairingRegistry.PeerHello.Phase
+    ) async -> HelloVerdict {
+        await judge(
+            PairingRegistry.PeerHello(
+                pairing: pairing, peer: peer, role: greeting.role, epoch: greeting.positions.epoch,
+                hasNoSequences: greeting.positions.isEmpty, version: agreement.version, device: greeting.device,
+                name: greeting.name,
+                contradictsQueues: contradicts(greeting, in: pairing, capabilities: agreement.capabilities),
+                phase: phase))
+    }
 }
 
 /// The judgement of a peer's hello.

@@ -2,8 +2,6 @@
 // content decides nothing by itself: the pin does, and the pairing's record.
 
 package import TandemBase
-import TandemCrypto
-import TandemPairing
 package import TandemWire
 
 /// The peer of a link as its hello describes it.
@@ -45,15 +43,6 @@ package struct PeerGreeting: Sendable, Equatable {
         var greeting = self
         greeting.positions = LinkPositions(epoch: epoch)
         return greeting
-    }
-
-    func judged(
-        pairing: UniqueIdentifier, peer: KeyIdentifier, version: ProtocolVersion, contradictsQueues: Bool,
-        phase: PairingRegistry.PeerHello.Phase
-    ) -> PairingRegistry.PeerHello {
-        PairingRegistry.PeerHello(
-            pairing: pairing, peer: peer, role: role, epoch: positions.epoch, hasNoSequences: positions.isEmpty,
-            version: version, device: device, name: name, contradictsQueues: contradictsQueues, phase: phase)
     }
 }
 

@@ -13,7 +13,7 @@ final class SecuredChannel {
     let frames: FrameChannel
     let tls: TLSFilter
     /// The reason of the end, if this side decided it.
-    private(set) var ownReason: LinkCloseReason?
+    private var ownReason: LinkCloseReason?
     /// The bytes of the frames that ``send(_:)`` has queued.
     private(set) var sentBytes: UInt64 = 0
     /// The channel ends in order: what was queued still leaves.
