@@ -36,7 +36,7 @@ final class AppOffers {
     weak var receiver: ConfigurationReceiver?
     /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
     private var open: [ConfigurationSlotKey: Int] = [:]
-    private var answers = ReloadAnswers()
+    private(set) var answers = ReloadAnswers()
 
     init(_ context: ConfigurationContext, _ files: ConfigurationSlotFiles, _ observers: VerdictObservers) {
         self.context = context
@@ -51,15 +51,6 @@ final class AppOffers {
 
     /// Whether an offer of the slot has not ended.
     func isOpen(_ key: ConfigurationSlotKey) -> Bool { open[key] != nil }
-
-    /// The fault of what is applied in a slot, as its app has named it; nil if it has named none.
-    func loadFault(of slot: ConfigurationSlot) -> LoadFault? { answers.fault(of: slot) }
-
-    /// Whether the app of a slot has answered a reload on its present connection.
-    func hasAnsweredReload(_ key: ConfigurationSlotKey) -> Bool { answers.hasAnswered(key) }
-
-    /// Whether the app of a slot has answered that it cannot judge what is applied (CFG-113).
-    func cannotJudge(_ slot: ConfigurationSlot) -> Bool { answers.cannotJudge(slot) }
 
     /// Running time since the last call: apps that could not judge what is applied are asked again (LIM-142).
     func timePassed(running: Duration) {

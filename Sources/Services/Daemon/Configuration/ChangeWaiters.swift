@@ -6,13 +6,8 @@ import TandemReactor
 
 /// The waiting callers of one forwarder; confined to its loop.
 final class ChangeWaiters {
-    private struct Waiter {
-        let isDone: () -> Bool
-        let finished: Expectation<Bool>
-    }
-
     private let scheduler: any Scheduler
-    private var waiters: [Waiter] = []
+    private var waiters: [(isDone: () -> Bool, finished: Expectation<Void>)] = []
     /// Grows with every change since the start: lets a caller ask for what came after its last answer.
     private(set) var ordinal: UInt64 = 0
 
@@ -23,16 +18,16 @@ final class ChangeWaiters {
 
     /// Wakes those whose wait is over.
     func notify() {
-        for waiter in waiters where waiter.isDone() { waiter.finished.fulfil(true) }
+        for waiter in waiters where waiter.isDone() { waiter.finished.fulfil(()) }
     }
 
     /// Waits until something is so, at most for a time.
-    func wait(atMost wait: Duration, until isDone: @escaping () -> Bool) async {
+    private func wait(atMost wait: Duration, until isDone: @escaping () -> Bool) async {
         guard !isDone() else { return }
-        let waiter = Waiter(isDone: isDone, finished: Expectation(on: scheduler))
-        waiters.append(waiter)
-        _ = await waiter.finished.value(within: wait)
-        waiters.removeAll { $0.finished === waiter.finished }
+        let finished = Expectation<Void>(on: scheduler)
+        waiters.append((isDone, finished))
+        await finished.value(within: wait)
+        waiters.removeAll { $0.finished === finished }
     }
 
     /// Waits until a condition holds for each element, at most for a time. Each change starts at the first element that

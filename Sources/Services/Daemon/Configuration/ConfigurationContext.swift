@@ -71,6 +71,8 @@ final class ConfigurationContext {
     let scheduler: any Scheduler
     /// Knows the far secondaries.
     weak var carrier: ConfigurationCarrier?
+    /// Called when something for a secondary could not be stored.
+    var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
     /// Judges values by the schema that an app has sent; nil where no schemas are kept.
     var schemaJudge: SchemaJudge?
     private let sink: LogHandler

@@ -123,14 +123,9 @@ final class ConfigurationForwarder {
     private var repetitions: Set<QueueKey> = []
     /// The secondaries that get again on the same link what they have rejected (LIM-137).
     private var reconsiderations: Set<UniqueIdentifier> = []
-    /// Runs an action once it is decided which secondaries lack keys.
-    var whenKeysAreDecided: (_ action: @escaping () -> Void) -> Void = { $0() }
-    /// Whether a secondary lacks keys that a configuration would overtake (CFG-92).
-    var isBehind: (KeySubject, ConfigurationPeer) -> Bool = { _, _ in false }
-    /// Called when a secondary refuses a desired configuration for its keys.
-    var whenKeysRefused: (DesiredConfiguration, ConfigurationPeer) -> Void = { _, _ in }
-    /// Called when something for a secondary could not be stored.
-    var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
+    /// Know the keys that secondaries lack: no configuration overtakes them (CFG-92).
+    weak var chains: KeyChainForwarder?
+    weak var keys: KeyChanges?
     /// Queues for which something has to wait for keys. Those of far secondaries are here by their own pairings.
     private var waitingForKeys: Set<QueueKey> = []
 
@@ -153,7 +148,7 @@ final class ConfigurationForwarder {
     }
 
     private func waitsForKeys(of subject: KeySubject, at peer: ConfigurationPeer) -> Bool {
-        let isBehind = isBehind(subject, peer)
+        let isBehind = chains?.isBehind(subject, at: peer) ?? false
         if isBehind { waitingForKeys.insert(.configuration(of: subject.application, at: peer.pairing)) }
         return isBehind
     }
@@ -412,7 +407,7 @@ final class ConfigurationForwarder {
         guard entry.verdict.flatMap({ Rejection(rawValue: $0) })?.comesOfKeys == true,
             let desired = state.desired(entry.digest, of: entry.key)
         else { return }
-        whenKeysRefused(desired, peer)
+        keys?.refused(desired, by: peer)
     }
 
     /// The link to a gateway may last for months, and a device behind it has no other one.
@@ -420,7 +415,7 @@ final class ConfigurationForwarder {
         guard reconsiderations.insert(pairing).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.reconsideration) { [weak self] in
             guard let self, reconsiderations.remove(pairing) != nil else { return }
-            whenKeysAreDecided { [weak self] in self?.reconsidered(pairing) }
+            chains?.whenDecided { [weak self] in self?.reconsidered(pairing) }
         }
     }
 
@@ -455,7 +450,7 @@ final class ConfigurationForwarder {
             },
             failure: { [self] error in
                 context.log(LogEvent(.error, "desired configuration not stored", .text("error", error.description)))
-                pairings.forEach(whenNotStored)
+                pairings.forEach(context.whenNotStored)
             })
     }
 
@@ -499,7 +494,7 @@ final class ConfigurationForwarder {
             change(for: [entry.pairing]) { next in
                 next.ended(entry.id, at: entry.pairing, .notQueued, error.description)
             }
-            if case .store = error { whenNotStored(entry.pairing) }
+            if case .store = error { context.whenNotStored(entry.pairing) }
         }
     }
 }

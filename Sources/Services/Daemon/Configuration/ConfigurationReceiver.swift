@@ -36,8 +36,7 @@ final class ConfigurationReceiver {
     private let reports: ReportSubmissions
     /// Chains whose last steps are on their way to their apps' directories.
     private var growing: Set<KeySubject> = []
-    /// Called when a chain has grown, after the commit.
-    var whenChainHasGrown: (KeySubject) -> Void = { _ in }
+    weak var keys: KeyChanges?
     let observers: VerdictObservers
 
     init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
@@ -92,8 +91,8 @@ final class ConfigurationReceiver {
         var slot = next[key]
         if slot.needsAttempts, let attempts = files.attempts(of: key) { slot.note(attempts) }
         slot.note(
-            offers.loadFault(of: slot), hasAnswered: offers.hasAnsweredReload(key),
-            cannotJudge: offers.cannotJudge(slot))
+            loadFault(of: slot), hasAnswered: offers.answers.hasAnswered(key),
+            cannotJudge: offers.answers.cannotJudge(slot))
         let before = slot
         let transition = event(&slot, verification(of: key, in: next))
         next.keep(slot)
@@ -101,7 +100,7 @@ final class ConfigurationReceiver {
     }
 
     /// Runs an event of a slot after those before it, for a caller that does not wait.
-    func enqueue(_ key: ConfigurationSlotKey, room: CommitRoom = .ordinary, _ event: @escaping Event) {
+    private func enqueue(_ key: ConfigurationSlotKey, room: CommitRoom = .ordinary, _ event: @escaping Event) {
         context.scheduler.start { [self] in
             let transition = await perform(key, room: room, event)
             if transition?.verdict?.isRefusal == true { logVerdict(transition, of: key) }
@@ -244,7 +243,7 @@ final class ConfigurationReceiver {
     /// - Parameter isFelt: the app reads its files again now, because what it was offered or has applied has ended.
     private func chainHasGrown(_ subject: KeySubject, isFelt: Bool) {
         files.chainHasGrown(subject)
-        whenChainHasGrown(subject)
+        keys?.chainHasGrown(subject)
         if isFelt { files.writeChain(of: subject, in: state) }
         guard !isFelt, growing.insert(subject).inserted else { return }
         context.scheduler.schedule(after: ConfigurationLimits.chainFile) { [weak self] in
@@ -263,7 +262,7 @@ final class ConfigurationReceiver {
     }
 
     /// The fault of what is applied in a slot, as its app has named it (CFG-42); nil if it has named none.
-    func loadFault(of slot: ConfigurationSlot) -> LoadFault? { offers.loadFault(of: slot) }
+    func loadFault(of slot: ConfigurationSlot) -> LoadFault? { offers.answers.fault(of: slot) }
 
     private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: KeySubject) {
         let app = LogField.text("app", "\(subject.application)")
@@ -471,7 +470,7 @@ final class ConfigurationReceiver {
         }
         for key in state.slots.keys where key.subject == subject {
             // The next connection may have begun when the event has its turn, and has said none of this.
-            let (fault, cannotJudge) = (offers.loadFault(of: state[key]), offers.cannotJudge(state[key]))
+            let (fault, cannotJudge) = (loadFault(of: state[key]), offers.answers.cannotJudge(state[key]))
             enqueue(key) { [self] slot, _ in
                 slot.note(fault, hasAnswered: false, cannotJudge: cannotJudge)
                 return slot.applicationDisconnected(ending, isBeingOffered: offers.isOpen(key))
@@ -528,7 +527,7 @@ final class ConfigurationReceiver {
 
     private func carryOut(_ step: SlotStep) {
         let key = step.key
-        observers.notify(of: step)
+        if let ended = step.ended { observers.notify(ended.verdict, of: ended.digest) }
         for effect in step.transition.effects {
             switch effect {
             case .offer(let offer): offers.send(offer, to: key)

@@ -60,16 +60,13 @@ final class ConfigurationService {
         }
         keys = KeyChanges(context, receiver, forwarder, chains)
         carrier = ConfigurationCarrier(context, state: try ConfigurationCarrier.State(rows: rows), store: store)
-        forwarder.whenKeysAreDecided = { [weak chains] action in chains?.whenDecided(action) }
-        forwarder.isBehind = { [weak chains] in chains?.isBehind($0, at: $1) ?? false }
-        chains.whenCaughtUp = { [weak forwarder] in forwarder?.caughtUp($0, at: $1) }
-        forwarder.whenKeysRefused = { [weak keys] in keys?.refused($0, by: $1) }
-        receiver.whenChainHasGrown = { [weak keys] in keys?.chainHasGrown($0) }
+        (forwarder.chains, forwarder.keys) = (chains, keys)
+        chains.forwarder = forwarder
+        receiver.keys = keys
         context.carrier = carrier
         retry = StoreRetry(on: scheduler)
         lastTick = scheduler.now
-        chains.whenNotStored = { [weak self] in self?.notStored(for: $0) }
-        forwarder.whenNotStored = { [weak self] in self?.notStored(for: $0) }
+        context.whenNotStored = { [weak self] in self?.notStored(for: $0) }
         carrier.outlets = ConfigurationCarrier.Outlets(
             present: { [weak self] app, peers in self?.bringWhatIsLacking(of: app, to: peers) },
             gone: { [forwarder, chains] pairings in
@@ -80,7 +77,6 @@ final class ConfigurationService {
             })
     }
 
-    private var options: Options { context.options }
     private var device: any ConfigurationHost { context.device }
     private var scheduler: any Scheduler { context.scheduler }
 
@@ -108,7 +104,7 @@ final class ConfigurationService {
 
     /// A crash or a full disk may have left rows of a pairing that is gone: a rollout would wait for it.
     private func forgetUnknownPairings() {
-        let known = forwarder.state.pairings.union(chains.pairings).union(receiver.state.pairings)
+        let known = forwarder.state.pairings.union(chains.state.pairings).union(receiver.state.pairings)
             .union(carrier.pairings)
         for pairing in known where context.peer(pairing) == nil {
             // It may be a far one, which no operator has ended.
@@ -508,14 +504,13 @@ final class ConfigurationService {
         let digest = SHA256.digest(envelope)
         // Before the app can be asked: its answer may come in the turn in which the bytes are staged.
         let answer = receiver.observers.observe(digest)
+        defer { receiver.observers.stop(answer, of: digest) }
         guard var transition = await receiver.received(envelope, by: nil, of: key) else {
-            receiver.observers.stop(answer, of: digest)
             return .failed(ControlFailure(.store, "the configuration could not be stored; see the log"))
         }
         if transition.verdict == nil, let verdict = await answer.value(within: wait) { transition = verdict }
-        receiver.observers.stop(answer, of: digest)
         let result = ApplyResult(
-            pairing: nil, name: options.name, verdict: transition.verdict?.name, text: transition.detail,
+            pairing: nil, name: context.options.name, verdict: transition.verdict?.name, text: transition.detail,
             version: payload.version, digest: digest)
         return .results([result], ordinal: nil)
     }

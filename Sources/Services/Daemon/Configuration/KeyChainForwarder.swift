@@ -13,10 +13,8 @@ final class KeyChainForwarder {
     /// The steps after the anchor as they are durable now. Asked when a delivery is decided: a chain that has grown
     /// since a caller looked must not seem to be another one.
     private let steps: (KeySubject) -> [ChainStep]
-    /// Called when all steps that secondaries lack are on their way to them.
-    var whenCaughtUp: (KeySubject, [UniqueIdentifier]) -> Void = { _, _ in }
-    /// Called when something for a secondary could not be stored.
-    var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
+    /// Its configurations wait for the steps that secondaries lack.
+    weak var forwarder: ConfigurationForwarder?
     let changes: ChangeWaiters
 
     init(
@@ -32,9 +30,6 @@ final class KeyChainForwarder {
     /// The state in force.
     var state: KeyChainDeliveries { committed.state }
 
-    /// The pairings of which anything is known.
-    var pairings: Set<UniqueIdentifier> { committed.state.pairings }
-
     /// Whether a configuration that is delivered to a secondary now would overtake steps of its chain.
     func isBehind(_ subject: KeySubject, at peer: ConfigurationPeer) -> Bool {
         let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
@@ -45,7 +40,7 @@ final class KeyChainForwarder {
     /// Steps have been queued, or are not wanted.
     private func moved(_ subject: KeySubject, at peers: [ConfigurationPeer]) {
         let caughtUp = peers.filter { !isBehind(subject, at: $0) }
-        if !caughtUp.isEmpty { whenCaughtUp(subject, caughtUp.map(\.pairing)) }
+        if !caughtUp.isEmpty { forwarder?.caughtUp(subject, at: caughtUp.map(\.pairing)) }
     }
 
     /// Secondaries may lack a part of a chain.
@@ -124,7 +119,7 @@ final class KeyChainForwarder {
                 LogEvent(
                     .warning, "key statement not queued", .text("app", "\(item.key.subject.application)"),
                     .text("error", error.description)))
-            if case .store = error { whenNotStored(item.key.pairing) }
+            if case .store = error { context.whenNotStored(item.key.pairing) }
         }
     }
 
@@ -226,7 +221,7 @@ final class KeyChainForwarder {
             room: room, transition,
             failure: { [self] error in
                 log(error)
-                pairings.forEach(whenNotStored)
+                pairings.forEach(context.whenNotStored)
             })
     }
 
@@ -267,9 +262,7 @@ extension KeyChainDeliveries {
 }
 
 extension KeyChainDeliveries.Key {
-    fileprivate var bytes: [UInt8] {
-        pairing.bytes + subject.bytes
-    }
+    fileprivate var bytes: [UInt8] { pairing.bytes + subject.bytes }
 }
 
 extension RowSpace {

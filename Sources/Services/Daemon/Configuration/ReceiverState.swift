@@ -37,7 +37,7 @@ struct ReceiverState {
     /// Removals of rows that were read and belong to nothing.
     private var orphans: [RowChange] = []
 
-    struct GateKey: Hashable {
+    private struct GateKey: Hashable {
         let pairing: UniqueIdentifier
         let application: ApplicationIdentifier
         /// About a key set or a revocation, and not about a configuration.
@@ -300,7 +300,7 @@ extension Row {
 }
 
 extension OwedReport {
-    var row: RowChange {
+    fileprivate var row: RowChange {
         .set(
             .owedReport, key: id.bytes,
             to: [

@@ -26,7 +26,7 @@ struct ReloadAnswers {
     /// Whether the app of a slot has answered a reload on its present connection.
     func hasAnswered(_ key: ConfigurationSlotKey) -> Bool { answered.contains(key) }
 
-    /// Whether the app of a slot has answered that it cannot judge what is applied.
+    /// Whether the app of a slot has answered that it cannot judge what is applied (CFG-113).
     func cannotJudge(_ slot: ConfigurationSlot) -> Bool {
         unjudged[slot.key].map { $0.digest == slot.shown?.record.digest } ?? false
     }

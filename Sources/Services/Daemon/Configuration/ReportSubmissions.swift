@@ -29,24 +29,19 @@ final class ReportSubmissions {
             case .due: fullQueues[report.queue] = .asked
             case .waiting, .asked: continue
             }
-            submitting.insert(report.id)
-            submit(report) { [self] failure in
-                submitting.remove(report.id)
-                guard let failure else {
-                    fullQueues[report.queue] = nil
-                    return taken(report)
-                }
-                refused(report, failure)
+            guard context.device.peer(report.pairing) != nil else {
+                fullQueues[report.queue] = nil
+                taken(report)
+                continue
             }
-        }
-    }
-
-    private func submit(_ report: OwedReport, then completion: @escaping (DeliveryFailure?) -> Void) {
-        guard context.device.peer(report.pairing) != nil else { return completion(nil) }
-        context.delivery.submissions.submit(
-            OutboundItem(id: report.id, payload: report.envelope), to: report.queue
-        ) { result in
-            if case .failure(let error) = result { completion(error) } else { completion(nil) }
+            submitting.insert(report.id)
+            let item = OutboundItem(id: report.id, payload: report.envelope)
+            context.delivery.submissions.submit(item, to: report.queue) { [self] result in
+                submitting.remove(report.id)
+                if case .failure(let failure) = result { return refused(report, failure) }
+                fullQueues[report.queue] = nil
+                taken(report)
+            }
         }
     }
 

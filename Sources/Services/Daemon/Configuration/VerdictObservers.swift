@@ -23,9 +23,6 @@ final class VerdictObservers {
         if expectations[digest]?.isEmpty == true { expectations[digest] = nil }
     }
 
-    /// Tells of bytes that wait for the app no longer.
-    func notify(of step: SlotStep) { if let ended = step.ended { notify(ended.verdict, of: ended.digest) } }
-
     func notify(_ transition: ApplyTransition, of digest: [UInt8]) {
         for expectation in expectations[digest] ?? [] { expectation.fulfil(transition) }
     }
