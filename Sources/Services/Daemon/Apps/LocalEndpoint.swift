@@ -291,15 +291,10 @@ package final class LocalEndpoint {
 
     /// Whether an admitted connection waits for its claim, or for what the device prepares.
     func mustWait(_ admission: ApplicationRegistrations.Admission, for app: ApplicationIdentifier) -> Bool {
-        if case .unclaimed = admission { true } else { needsPreparation(after: admission, of: app) }
-    }
-
-    private func needsPreparation(
-        after admission: ApplicationRegistrations.Admission, of app: ApplicationIdentifier
-    ) -> Bool {
         switch admission {
         case .owned, .new: outlets?.needsPreparation(app) ?? false
-        case .borrowed, .unclaimed, .refused: false
+        case .unclaimed: true
+        case .borrowed, .refused: false
         }
     }
 
@@ -308,7 +303,7 @@ package final class LocalEndpoint {
         _ app: ApplicationIdentifier, for connection: HostAppConnection, receives: Bool
     ) async -> ApplicationRegistrations.Admission {
         let admission = await claim(app, by: connection.credentials.user, receives)
-        guard needsPreparation(after: admission, of: app) else { return admission }
+        guard mustWait(admission, for: app) else { return admission }
         await outlets?.prepare(app)
         // Again, because the operator may have removed or assigned it meanwhile.
         return await claim(app, by: connection.credentials.user, receives)
@@ -420,7 +415,7 @@ package final class LocalEndpoint {
     }
 
     /// Ends all connections when what is queued for them has been written; `completion` once, when they are gone.
-    package func close(completion: @escaping () -> Void) {
+    fileprivate func close(completion: @escaping () -> Void) {
         whenClosed = completion
         for connection in connections.all { connection.finish() }
         reportClosed()

@@ -76,15 +76,11 @@ final class ApplicationService {
 
     // MARK: the apps
 
-    /// The apps that are installed, or of which something is kept.
-    var all: [ApplicationIdentifier] {
-        Set(installed.state.records.keys).union(delivery.applications).sorted()
-    }
-
-    /// The state that the device keeps of each app, in their order.
+    /// The state that the device keeps of each app that is installed, or of which something is kept, in their order.
     var contents: [(app: ApplicationIdentifier, contents: Contents)] {
         let delivered = delivery.contents
-        return all.map { (app: $0, contents: contents(of: $0, delivered[$0])) }.filter { !$0.contents.isEmpty }
+        let apps = Set(installed.state.records.keys).union(delivery.applications).sorted()
+        return apps.map { (app: $0, contents: contents(of: $0, delivered[$0])) }.filter { !$0.contents.isEmpty }
     }
 
     /// The state that the device keeps of an app.

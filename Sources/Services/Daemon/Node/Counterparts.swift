@@ -51,11 +51,8 @@ final class Counterparts {
                 var changes: [RowChange] = []
                 for (pairing, apps) in announcements {
                     // Removals first: an app finds the room of another one that went before it (LIM-11).
-                    for (app, isInstalled) in apps where !isInstalled {
-                        changes += next.announced(app, isInstalled: false, in: pairing)
-                    }
-                    for (app, isInstalled) in apps where isInstalled {
-                        changes += next.announced(app, isInstalled: true, in: pairing)
+                    for (app, isInstalled) in apps.sorted(by: { !$0.value && $1.value }) {
+                        changes += next.announced(app, isInstalled: isInstalled, in: pairing)
                     }
                 }
                 return Commit(changes) { [self, changes] in

@@ -319,7 +319,7 @@ package final class Node {
         delivery.resume()
         applications.start()
         starter?.itemsMayWait()
-        for path in socketPaths { try makeSocketDirectory(of: path) }
+        for path in [options.local, options.localOther] { if let path { try makeSocketDirectory(of: path) } }
         try listen()
         links.start()
         // Counts devices without a link from now on: no event reports a device that never connects.
@@ -343,8 +343,6 @@ package final class Node {
             try OwnedDirectory.makeMissing(directory, mode: options.localGroup == nil ? 0o700 : 0o755)
         } catch { throw .file(error) }
     }
-
-    private var socketPaths: [String] { [options.local, options.localOther].compactMap(\.self) }
 
     private func listen() throws(NodeError) {
         do throws(ListenError) {

@@ -57,7 +57,10 @@ final class SimulatedDevice {
         router = DeviceRouter(endpoint: endpoint, delivery: delivery, configuration: signed)
         // Nothing here is ever restored from a backup.
         router.connect(
-            DeviceRouter.Outlets(needsEpoch: { SimulatedPath.contradiction($0, log) }, appHasHandled: { _ in }))
+            DeviceRouter.Outlets(
+                needsEpoch: { pairing in
+                    log(LogEvent(.error, "two simulated devices contradict each other", .text("pairing", "\(pairing)")))
+                }, appHasHandled: { _ in }))
         endpoint.controlResponder = self
         connectConfiguration()
     }
@@ -280,9 +283,5 @@ private final class SimulatedPath: PeerPath {
             LogEvent(
                 .error, "a simulated device does not take another's frame", .text("pairing", "\(pairing)"),
                 .text("name", name.rawValue), .text("text", text)))
-    }
-
-    static func contradiction(_ pairing: UniqueIdentifier, _ log: LogHandler) {
-        log(LogEvent(.error, "two simulated devices contradict each other", .text("pairing", "\(pairing)")))
     }
 }
