@@ -35,7 +35,6 @@ extension DesiredConfigurations {
 }
 
 extension DesiredTransition {
-    /// The changes as rows.
     var rows: [RowChange] { changes.flatMap(\.rows) }
 }
 

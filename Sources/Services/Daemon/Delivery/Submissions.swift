@@ -216,7 +216,6 @@ package final class Submissions {
         }
     }
 
-    /// The limits of a queue.
     func limits(of key: QueueKey) -> DeliveryLimits { environment.limits(key.channel) }
 
     /// The urgent items that are left of the day.
