@@ -45,26 +45,10 @@ package struct HealthProblem: Hashable, Sendable {
         case draining
 
         /// Whether the problem may pass by itself, so that it counts only after the grace period.
-        fileprivate var mustLast: Bool {
-            switch self {
-            case .unlinked, .store: true
-            case .address, .sharedKey, .noneActive, .backlog, .crowded, .noSpace, .notLoaded, .appFiles, .refusedKeys,
-                .expiringKeys,
-                .expiredKeys, .inHandler, .deadLetters, .clock, .draining:
-                false
-            }
-        }
+        fileprivate var mustLast: Bool { self == .unlinked || self == .store }
 
         /// Whether the text contains a time: it changes while the problem stays as it is.
-        package var hasTimeInText: Bool {
-            switch self {
-            case .unlinked, .clock: true
-            case .address, .sharedKey, .noneActive, .backlog, .crowded, .noSpace, .notLoaded, .appFiles, .refusedKeys,
-                .expiringKeys,
-                .expiredKeys, .inHandler, .deadLetters, .store, .draining:
-                false
-            }
-        }
+        package var hasTimeInText: Bool { self == .unlinked || self == .clock }
     }
 
     package let word: Word

@@ -114,12 +114,8 @@ extension Table {
         package static func date(_ name: String, of key: String? = nil) -> Column {
             Column(name) { $0.date(key ?? name) }
         }
-        package static func span(_ name: String, of key: String? = nil) -> Column {
-            Column(name) { $0.span(key ?? name) }
-        }
-        package static func digest(_ name: String, of key: String? = nil) -> Column {
-            Column(name) { $0.digest(key ?? name) }
-        }
+        package static func span(_ key: String) -> Column { Column(key) { $0.span(key) } }
+        package static func digest(_ key: String) -> Column { Column(key) { $0.digest(key) } }
     }
 
     /// A table with a row for each fact.

@@ -53,7 +53,7 @@ package struct WakeSchedule: ~Copyable, Sendable {
         for waiting: Set<ApplicationIdentifier>, at now: MonotonicTime
     ) -> [ApplicationIdentifier] {
         for app in apps.keys { apps[app]?.hasWork = waiting.contains(app) }
-        return due(at: now)
+        return timeAdvanced(to: now)
     }
 
     /// The app's receiving connection has registered.
@@ -70,7 +70,7 @@ package struct WakeSchedule: ~Copyable, Sendable {
         guard apps[app]?.isConnected == true else { return [] }
         apps[app]?.isConnected = false
         if apps[app]?.startedAt != nil { fail(app, at: now) }
-        return due(at: now)
+        return timeAdvanced(to: now)
     }
 
     /// The program of the app has ended; a program that could not be started ended badly.
@@ -82,16 +82,14 @@ package struct WakeSchedule: ~Copyable, Sendable {
         // A program that ended well may have started another one that has yet to register.
         if well, let started = apps[app]?.startedAt { postpone(app, until: started + Self.registrationTime) }
         if apps[app]?.startedAt != nil, apps[app]?.isConnected != true { fail(app, at: now) }
-        return due(at: now)
+        return timeAdvanced(to: now)
     }
-
-    /// Time has passed.
-    package mutating func timeAdvanced(to now: MonotonicTime) -> [ApplicationIdentifier] { due(at: now) }
 
     /// When ``timeAdvanced(to:)`` is to be called.
     package var nextDeadline: MonotonicTime? { apps.values.filter(\.isDue).map(\.notBefore).min() }
 
-    private mutating func due(at now: MonotonicTime) -> [ApplicationIdentifier] {
+    /// The apps to start now.
+    package mutating func timeAdvanced(to now: MonotonicTime) -> [ApplicationIdentifier] {
         let due = apps.filter { $0.value.isDue && $0.value.notBefore <= now }.keys.sorted()
         for app in due {
             apps[app]?.isRunning = true
