@@ -11,14 +11,6 @@ package struct SentContext: Sendable, Equatable {
     /// Detects equal bytes without keeping them.
     package let digest: [UInt8]
 
-    package init(revision: UInt64, digest: [UInt8]) {
-        self.revision = revision
-        self.digest = digest
-    }
-
-    /// The remainder of a context whose application was removed.
-    init(cleared revision: UInt64) { self.init(revision: revision, digest: []) }
-
     /// Whether only the revision is left: the application was removed, and the next one's contexts continue from it.
     package var isCleared: Bool { digest.isEmpty }
 
@@ -117,7 +109,7 @@ struct OutboundContext: Sendable {
         of queue: QueueKey, _ journal: inout HeaderJournal<OutboundHeader>, _ transition: inout OutboundTransition
     ) {
         guard let context = last, !context.isCleared else { return }
-        put(SentContext(cleared: context.revision), body: [], of: queue, &transition)
+        put(SentContext(revision: context.revision, digest: []), body: [], of: queue, &transition)
         journal.contextEndedUnhandled()
     }
 }

@@ -194,7 +194,6 @@ package enum DeliveryRecordError: Error, Sendable, Equatable {
 
     static func missing(_ table: DeliveryTable, _ field: RecordField) -> Self { .missing(table, field: "\(field)") }
     static func invalid(_ table: DeliveryTable, _ field: RecordField) -> Self { .invalid(table, field: "\(field)") }
-    static func unknown(_ table: DeliveryTable, _ number: UInt8) -> Self { .unknown(table, number: number) }
 }
 
 extension DeliveryRecordError: CustomStringConvertible {

@@ -8,7 +8,7 @@ package import TandemBase
 package import TandemWire
 
 /// A receiver's ledger for one (pairing, application, channel).
-package struct InboundLedger: ~Copyable, Sendable {
+package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     package let key: QueueKey
     private let limits: DeliveryLimits
     private var journal: HeaderJournal<InboundHeader>
@@ -51,6 +51,7 @@ package struct InboundLedger: ~Copyable, Sendable {
 
     /// Bytes of their bodies.
     package var bytes: Int { records.bytes }
+    package var kept: KeptAmount { records.kept }
 
     package var context: ContextVersion? { latest.last }
 
@@ -527,8 +528,4 @@ package struct InboundLedger: ~Copyable, Sendable {
         if let sequence = record.sequence { journal.sequenceRemoved(sequence) }
         transition.remove(record, of: key)
     }
-}
-
-extension InboundLedger: DeliveryMachine {
-    package var kept: KeptAmount { records.kept }
 }

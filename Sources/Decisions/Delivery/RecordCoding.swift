@@ -239,7 +239,7 @@ struct RecordReader {
     /// Refuses fields that were not read.
     func finish() throws(DeliveryRecordError) {
         guard let number = rest.first else { return }
-        guard let field = RecordField(rawValue: number) else { throw .unknown(table, number) }
+        guard let field = RecordField(rawValue: number) else { throw .unknown(table, number: number) }
         throw .invalid(table, field)
     }
 

@@ -70,7 +70,7 @@ package struct FileManifest: Sendable, Equatable {
         guard case .data(let digest)? = dictionary[BodyKey.digest], digest.count == Self.digestCount else {
             throw .invalidValue(key: BodyKey.digest, expected: "32 bytes")
         }
-        self.init(try FileDescription(reading: dictionary, limits: limits), digest: Array(digest))
+        self.init(try FileDescription(reading: dictionary, limits: limits), digest: digest)
     }
 
     /// The size of the file that an item's body describes; nil on another channel, and for a body that does not read.
@@ -132,8 +132,4 @@ package struct ReceivedFileName: Sendable, Hashable {
         }
         return stem + suffix
     }
-}
-
-extension Unicode.Scalar {
-    fileprivate var utf8: UTF8.EncodedScalar { UTF8.encode(self) ?? UTF8.encodedReplacementCharacter }
 }
