@@ -8,15 +8,13 @@ package import TandemWire
 /// The items of one app by identifier, each with the caller's token.
 package struct TransferTable<Token>: ~Copyable {
     /// How far an item is known to be.
-    package enum Phase: Int, Sendable, Comparable {
+    package enum Phase: Sendable, Comparable {
         /// Given to a connection, perhaps to more than one.
         case submitted
         /// Durable in this device's daemon.
         case accepted
         /// Durable in the peer's daemon.
         case stored
-
-        package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
     package struct Entry {
