@@ -75,9 +75,7 @@ package enum PageQuestion: Sendable, Equatable {
 
     /// The body of a reply with an answer.
     package static func reply(_ body: PropertyListDictionary) -> PropertyListDictionary {
-        var reply: PropertyListDictionary = [:]
-        reply[answer] = .dictionary(body)
-        return reply
+        [answer: .dictionary(body)]
     }
 
     /// The body of a reply with an answer that the daemon takes (LIM-129): of one that is too long a shorter one.

@@ -124,14 +124,13 @@ extension SettingDeclaration {
     /// page's do not fit its type.
     func refined(by page: SettingDeclaration) -> SettingDeclaration {
         guard fits(page) else { return self }
-        var refined = SettingDeclaration(
-            name: name, type: type, editor: page.editor, summary: summary,
-            bounds: bounds ?? page.bounds?.converted(to: type), pattern: pattern,
-            choices: choices.isEmpty ? converted(page.choices) : choices, icon: icon, needsRestart: needsRestart,
-            isSecret: isSecret || page.isSecret, allowsNothing: allowsNothing,
-            toggleValues: toggleValues ?? page.toggleValues, title: title ?? page.title, page: self.page,
-            access: access, initialValue: initialValue)
-        refined.isReadable = isReadable
+        var refined = self
+        refined.editor = page.editor
+        refined.bounds = bounds ?? page.bounds?.converted(to: type)
+        if choices.isEmpty { refined.choices = converted(page.choices) }
+        refined.isSecret = isSecret || page.isSecret
+        refined.toggleValues = toggleValues ?? page.toggleValues
+        refined.title = title ?? page.title
         return refined
     }
 

@@ -254,7 +254,8 @@ private struct SchemaRow {
             bounds: try bounds(type), pattern: try optionalString("pattern"), choices: try choices(type, allowsNothing),
             icon: row["icon"]?.stringValue.flatMap { SliderIcon(rawValue: $0) }, needsRestart: try flag("restart"),
             isSecret: isSecret, allowsNothing: allowsNothing, toggleValues: toggle,
-            title: try optionalString("title"), page: try optionalString("page"), access: try access(),
+            title: try optionalString("title"), page: try optionalString("page"),
+            access: row["access"] == nil ? .user : try word("access"),
             initialValue: try initial(type, isOptional: allowsNothing || isSecret))
     }
 
@@ -283,10 +284,6 @@ private struct SchemaRow {
     private func word<Word: RawRepresentable<String>>(_ key: String) throws(SchemaError) -> Word {
         guard let word = Word(rawValue: try string(key)) else { throw fault(key, "a word of this version") }
         return word
-    }
-
-    private func access() throws(SchemaError) -> SettingAccess {
-        row["access"] == nil ? .user : try word("access")
     }
 
     private func value(_ key: String, _ type: SettingType) throws(SchemaError) -> SettingValue? {

@@ -49,15 +49,15 @@ public struct SettingDeclaration: Sendable {
     /// The type of its values.
     public let type: SettingType
     /// How a person edits it.
-    public let editor: SettingEditor
+    public package(set) var editor: SettingEditor
     /// A description of the property, for people.
     public let summary: String
     /// Smallest and largest value; nil for none.
-    public let bounds: SettingBounds?
+    public package(set) var bounds: SettingBounds?
     /// A regular expression that ``SettingValue/text`` must contain; nil or empty for none.
     public let pattern: String?
     /// The labelled values, in their order; empty without any.
-    public let choices: [SettingChoice]
+    public package(set) var choices: [SettingChoice]
     /// The pictures of a slider; nil for any other control.
     public let icon: SliderIcon?
     /// Pages, changes and snapshots say that a change takes effect at the next start of the application; the property
@@ -68,9 +68,9 @@ public struct SettingDeclaration: Sendable {
     /// Whether the value may be nil.
     public let allowsNothing: Bool
     /// The stored values that mean on and off; nil for a plain boolean, and for every other type.
-    public let toggleValues: ToggleValues?
+    public package(set) var toggleValues: ToggleValues?
     /// The label of the property on a settings page; nil for its name.
-    public let title: String?
+    public package(set) var title: String?
     /// The page that shows the property; nil for the first one. Places on a page follow the order of declaration.
     public let page: String?
     /// Those who may edit it.

@@ -107,7 +107,11 @@ package struct SettingLayers: Sendable {
             // Equal numbers may be of other bits.
             effective[index] = new
             guard new != old else { continue }
-            changes.append(SettingChange(of: schema.declarations[index], old: old, new: new))
+            let declaration = schema.declarations[index]
+            changes.append(
+                SettingChange(
+                    name: declaration.name, old: old, new: new, needsRestart: declaration.needsRestart,
+                    isSecret: declaration.isSecret))
         }
         return SettingChanges(origin: origin, changes: changes)
     }
@@ -173,12 +177,6 @@ public struct SettingChange: Sendable, Equatable {
         self.new = new
         self.needsRestart = needsRestart
         self.isSecret = isSecret
-    }
-
-    init(of declaration: SettingDeclaration, old: SettingValue, new: SettingValue) {
-        self.init(
-            name: declaration.name, old: old, new: new, needsRestart: declaration.needsRestart,
-            isSecret: declaration.isSecret)
     }
 }
 
