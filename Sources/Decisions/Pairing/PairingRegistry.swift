@@ -328,7 +328,7 @@ extension PairingRegistry {
         records[record.pairing] = record
         var changes: [PairingChange] = record == before ? [] : [.putPairing(record)]
         let superseded = wasPending ? supersede(record, &changes) : []
-        if wasPending, choices[record.role] == nil { choose(record, &changes) }
+        if wasPending, choices[record.role] == nil { changes += choose(record) }
         return .accepted(
             record, changes: changes, superseded: superseded, isNewEpoch: isNewEpoch,
             event: wasPending
@@ -351,7 +351,7 @@ extension PairingRegistry {
     private mutating func supersede(_ record: PairingRecord, _ changes: inout [PairingChange]) -> [UniqueIdentifier] {
         let older = replaced(by: record)
         for old in older {
-            if choices[old.role] == old.pairing { choose(record, &changes) }
+            if choices[old.role] == old.pairing { changes += choose(record) }
             // It is the same device: what its apps are called does not change with its pairing.
             changes += claims.copy(from: old.pairing, to: record.pairing).map { .putClaim($0) }
             changes += erase(old)
@@ -359,9 +359,9 @@ extension PairingRegistry {
         return older.map(\.pairing)
     }
 
-    private mutating func choose(_ record: PairingRecord, _ changes: inout [PairingChange]) {
+    private mutating func choose(_ record: PairingRecord) -> [PairingChange] {
         choices[record.role] = record.pairing
-        changes.append(.putChoice(record.role, record.pairing))
+        return [.putChoice(record.role, record.pairing)]
     }
 }
 
@@ -406,9 +406,7 @@ extension PairingRegistry {
     /// Binds the default session of the pairing's role to it; nil if there is no such active pairing.
     package mutating func select(_ pairing: UniqueIdentifier) -> [PairingChange]? {
         guard let record = records[pairing], record.state == .active else { return nil }
-        guard choices[record.role] != pairing else { return [] }
-        choices[record.role] = pairing
-        return [.putChoice(record.role, pairing)]
+        return choices[record.role] == pairing ? [] : choose(record)
     }
 
     /// Allows a version below the highest one seen; nil if there is no such pairing. A version that was never seen

@@ -158,9 +158,9 @@ extension KeySetDocument {
             expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
             keys = try fields.required("keys", "1 to 64 keys as data", Self.keys)
             roles = try fields.required("roles", "a dictionary of roles", Self.roles)
-            revoked = try fields.optional("revoked", "1 to 256 distinct key identifiers", Self.manyIdentifiers) ?? []
+            revoked = try fields.optional("revoked", "1 to 256 distinct key identifiers", Self.identifiers) ?? []
             withdrawn =
-                try fields.optional("withdrawn", "1 to 256 distinct key identifiers", Self.manyIdentifiers) ?? []
+                try fields.optional("withdrawn", "1 to 256 distinct key identifiers", Self.identifiers) ?? []
             minimumVersions =
                 try fields.optional("minVer", "1 to 64 versions of distinct targets", Self.minimumVersions) ?? [:]
             try checkExpiry()
@@ -193,11 +193,7 @@ extension KeySetDocument {
         return roles.count == pairs.count ? Dictionary(roles) { first, _ in first } : nil
     }
 
-    fileprivate static func identifiers(_ value: PropertyListValue) -> [[UInt8]]? {
-        value.distinct(1...ConfigurationLimits.list) { $0.digestValue }
-    }
-
-    private static func manyIdentifiers(_ value: PropertyListValue) -> [[UInt8]]? {
+    private static func identifiers(_ value: PropertyListValue) -> [[UInt8]]? {
         value.distinct(1...ConfigurationLimits.revokedKeys) { $0.digestValue }
     }
 
@@ -367,7 +363,9 @@ extension RevocationDocument {
             subject = head.subject
             issued = head.issued
             keySetVersion = try fields.required("keyset", "an integer from 1") { $0.positiveValue }
-            revoked = try fields.required("revoked", "1 to 64 distinct key identifiers", KeySetDocument.identifiers)
+            revoked = try fields.required("revoked", "1 to 64 distinct key identifiers") { value in
+                value.distinct(1...ConfigurationLimits.list) { $0.digestValue }
+            }
             withdraws = try fields.optional("withdraw", "a boolean") { $0.booleanValue } ?? false
         } catch {
             throw VerificationFailure(.payloadMalformed, error.description)
