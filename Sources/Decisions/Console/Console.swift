@@ -349,6 +349,12 @@ package struct Console: ~Copyable {
         WebAnswer(status, ConsoleFrame.page(title, cookie: cookie, content))
     }
 
+    /// A page that may answer a form.
+    /// - Parameter refusal: why the form was refused; nil for one that was not, and without a form.
+    static func page(_ title: String, _ refusal: FormRefusal?, _ cookie: String, _ content: [Markup]) -> WebAnswer {
+        page(refusal?.status ?? 200, refusal == nil ? title : "Not saved: \(title)", cookie, content)
+    }
+
     static func failure(
         _ status: Int, _ title: String, _ text: String, _ cookie: String, _ ways: [Markup] = []
     ) -> WebAnswer {

@@ -102,11 +102,6 @@ package enum FormToken {
         BrowserCode.make("form", for: route, cookie: cookie)
     }
 
-    /// The field with the token.
-    static func hidden(for route: ConsoleRoute, cookie: String) -> Markup {
-        .hidden(field, make(for: route, cookie: cookie))
-    }
-
     /// Whether a form has the right token.
     package static func isValid(_ fields: FormFields, for route: ConsoleRoute, cookie: String) -> Bool {
         BrowserCode.isEqual(fields[Self.field] ?? "", make(for: route, cookie: cookie))

@@ -23,21 +23,16 @@ struct ItemPage {
     private var title: String { "\(list.row.name), " + (index.map { "item \($0 + 1)" } ?? "new item") }
 
     /// The page.
-    var answer: WebAnswer {
-        guard let refusal else { return Console.page(200, name.documentTitle(of: title), cookie, content) }
-        return Console.page(refusal.status, "Not saved: \(name.documentTitle(of: title))", cookie, content)
-    }
+    var answer: WebAnswer { Console.page(name.documentTitle(of: title), refusal, cookie, content) }
 
     private var content: [Markup] {
         let route = ConsoleRoute.item(instance, list: list.key, index: index)
-        let fields = PageFields(view, languages)
+        let fields = PageFields(view, languages, of: instance, refused: refused)
         return [
             name.top(of: title), refusal.map { Markup.mistakes(refused, $0, on: view) } ?? Markup([]),
-            .tag(
-                "form", .init("method", "post"), .link("action", route), .init("id", "draft"),
-                .init("autocomplete", "off"),
-                of: [FormToken.hidden(for: route, cookie: cookie), .hidden(ItemDigest.field, digest)]
-                    + view.groups.map { group($0, fields) } + [buttons]),
+            .form(
+                to: route, cookie: cookie, .init("id", "draft"), .init("autocomplete", "off"),
+                of: [.hidden(ItemDigest.field, digest)] + view.groups.map { group($0, fields) } + [buttons]),
         ]
     }
 
@@ -51,12 +46,6 @@ struct ItemPage {
     }
 
     private func group(_ group: PageView.Group, _ fields: PageFields) -> Markup {
-        let rows = group.rows.map { row in
-            SettingRow(
-                row: row, fields: fields, typed: row.key.flatMap { refused?.typed[$0] },
-                instance: instance, images: view.images, form: .draft,
-                shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
-        }
-        return .group(group, rows, fields.languages)
+        .group(group, group.rows.map { SettingRow(row: $0, fields: fields, form: .draft) }, fields.languages)
     }
 }

@@ -107,6 +107,14 @@ package struct Markup: Sendable, Equatable {
         .single("input", .init("type", "hidden"), .init("name", name), .init("value", value))
     }
 
+    /// A form that is sent to a route, with its token.
+    static func form(
+        to route: ConsoleRoute, cookie: String, _ attributes: Attribute..., of pieces: [Markup]
+    ) -> Markup {
+        let token = hidden(FormToken.field, FormToken.make(for: route, cookie: cookie))
+        return element("form", [.init("method", "post"), .link("action", route)] + attributes, [token] + pieces)
+    }
+
     /// A whole document.
     package static func document(_ attributes: Attribute..., of pieces: [Markup]) -> Markup {
         Markup(html: "<!DOCTYPE html>\n" + element("html", attributes, pieces).html)

@@ -44,12 +44,8 @@ package enum ConsoleFrame {
                         .tag("a", .link("href", .front), text: "Device"), .tag("a", .link("href", .apps), text: "Apps"),
                         .tag("a", .link("href", .pair), text: "Pair"),
                     ]),
-                .tag(
-                    "form", .init("method", "post"), .link("action", .leave),
-                    of: [
-                        FormToken.hidden(for: .leave, cookie: cookie),
-                        .tag("button", .init("type", "submit"), text: "Leave"),
-                    ]),
+                .form(
+                    to: .leave, cookie: cookie, of: [.tag("button", .init("type", "submit"), text: "Leave")]),
             ])
     }
 

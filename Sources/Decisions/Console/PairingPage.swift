@@ -107,12 +107,9 @@ struct PairingPage {
     }
 
     private func form(_ field: Markup, button: String, id: String) -> Markup {
-        .tag(
-            "form", .init("method", "post"), .link("action", .pair),
-            of: [
-                FormToken.hidden(for: .pair, cookie: cookie), field,
-                .tag("button", .init("type", "submit"), .init("id", id), text: button),
-            ])
+        .form(
+            to: .pair, cookie: cookie,
+            of: [field, .tag("button", .init("type", "submit"), .init("id", id), text: button)])
     }
 
     /// The part with the secret.

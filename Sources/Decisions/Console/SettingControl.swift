@@ -10,16 +10,14 @@ struct SettingControl {
     let text: String
     /// Whether it is a field of the form.
     let isEditable: Bool
-    let instance: AppInstance
-    /// Those of the page.
-    let images: [String: PageImage]
-    /// As ``PageFields/languages``.
-    let languages: [String: String]
+    let fields: PageFields
+
+    private var languages: [String: String] { fields.languages }
 
     /// The name of the row, behind its image.
     var title: [Markup] { image(row.image) + [.spoken(row.name, languages)] }
 
-    private func image(_ name: String?) -> [Markup] { name.flatMap { images[$0] }.map { [.image($0)] } ?? [] }
+    private func image(_ name: String?) -> [Markup] { name.flatMap { fields.images[$0] }.map { [.image($0)] } ?? [] }
 
     /// Whether the title is within the control.
     var hasOwnTitle: Bool {
@@ -53,13 +51,13 @@ struct SettingControl {
             ])
         case .link(let url): return link(.address(url), to: url)
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
-        case .page(let name): return .tag("a", .link("href", .settings(instance, page: name)), of: title)
+        case .page(let name): return .tag("a", .link("href", .settings(fields.instance, page: name)), of: title)
         case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
         case .custom(let page):
             let output = Markup.tag("output", .init("id", row.field), foreign: row.shown)
             let value = row.shown.isEmpty ? [] : [output] + zone
             guard let page else { return Markup(value + [.tag("p", text: "The app has a view of its own for it.")]) }
-            return Markup([.tag("a", .link("href", .settings(instance, page: page)), of: title)] + value)
+            return Markup([.tag("a", .link("href", .settings(fields.instance, page: page)), of: title)] + value)
         case .unsupported(let reason): return .tag("p", text: reason)
         }
     }

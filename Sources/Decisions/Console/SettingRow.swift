@@ -10,9 +10,14 @@ struct PageFields {
     let others: [Int: PageView.Row]
     /// The languages of the page's texts, by these texts.
     let languages: [String: String]
+    let images: [String: PageImage]
+    let instance: AppInstance
+    /// The input of a form that was refused.
+    let refused: PageInput?
 
-    init(_ view: PageView, _ languages: [String: String]) {
+    init(_ view: PageView, _ languages: [String: String], of instance: AppInstance, refused: PageInput?) {
         (indices, others, self.languages) = (view.fieldIndices, view.otherRows, languages)
+        (images, self.instance, self.refused) = (view.images, instance, refused)
     }
 }
 
@@ -28,22 +33,16 @@ struct SettingRow {
 
     let row: PageView.Row
     let fields: PageFields
-    /// The text of a refused form.
-    var typed: String?
-    let instance: AppInstance
-    /// Those of the page.
-    let images: [String: PageImage]
     let form: Form
-    /// Whether the field draws attention to itself, because the app has refused what was typed.
-    var shakes = false
 
     private var isEditable: Bool { fields.indices.contains(row.index) }
-    private var languages: [String: String] { fields.languages }
+    /// The text of a refused form.
+    private var typed: String? { isEditable || isOfDraft ? row.key.flatMap { fields.refused?.typed[$0] } : nil }
+    /// Whether the field draws attention to itself, because the app has refused what was typed.
+    private var shakes: Bool { row.key.map { fields.refused?.shaking.contains($0) == true } ?? false }
 
     var markup: Markup {
-        let control = SettingControl(
-            row: row, text: typed ?? row.input, isEditable: isEditable, instance: instance, images: images,
-            languages: languages)
+        let control = SettingControl(row: row, text: typed ?? row.input, isEditable: isEditable, fields: fields)
         let title =
             row.isLabelled
             ? Markup.tag("label", .init("class", "title"), .init("for", row.field), of: control.title)
@@ -76,7 +75,7 @@ struct SettingRow {
 
     private var notes: Markup {
         var notes = [row.subtitle, row.footer, row.summary].compactMap(\.self).map { text in
-            Markup.tag("p", of: [.spoken(text, languages)])
+            Markup.tag("p", of: [.spoken(text, fields.languages)])
         }
         if let lock = row.lockText { notes.append(.tag("p", .init("class", "lock"), foreign: lock)) }
         // Of an edit in force by a person here its layer says everything.

@@ -23,24 +23,21 @@ struct SettingsPage {
     private var isFirst: Bool { route == .settings(settings.instance, page: nil) }
     private var name: AppName { settings.name(languages) }
     private var title: String? { isFirst ? nil : view.title ?? view.name }
-    private var token: Markup { FormToken.hidden(for: route, cookie: cookie) }
 
     /// The page.
-    var answer: WebAnswer {
-        guard let refusal else { return Console.page(200, name.documentTitle(of: title), cookie, content) }
-        return Console.page(refusal.status, "Not saved: \(name.documentTitle(of: title))", cookie, content)
-    }
+    var answer: WebAnswer { Console.page(name.documentTitle(of: title), refusal, cookie, content) }
 
     private var content: [Markup] {
-        let fields = PageFields(view, settings.languages(of: view.name, languages))
+        let fields = PageFields(
+            view, settings.languages(of: view.name, languages), of: settings.instance, refused: refused)
         let save = Markup.tag(
             "p", .init("class", "save"), of: [.tag("button", .init("type", "submit"), text: "Save")])
         return top("") + [
             news,
-            .tag(
-                "form", .init("method", "post"), .link("action", route), .init("id", "values"),
+            .form(
+                to: route, cookie: cookie, .init("id", "values"),
                 .events(of: settings.instance, mark: settings.mark), .init("autocomplete", "off"),
-                of: [token] + view.groups.map { group($0, fields) } + (fields.indices.isEmpty ? [] : [save])),
+                of: view.groups.map { group($0, fields) } + (fields.indices.isEmpty ? [] : [save])),
             resets,
         ]
     }
@@ -119,20 +116,16 @@ struct SettingsPage {
 
     private func row(_ row: PageView.Row, _ fields: PageFields) -> SettingRow {
         let list = settings.list(row).map { ListControl(list: $0, instance: settings.instance, cookie: cookie) }
-        return SettingRow(
-            row: row, fields: fields,
-            typed: fields.indices.contains(row.index) ? row.key.flatMap { refused?.typed[$0] } : nil,
-            instance: settings.instance, images: view.images, form: .page(list),
-            shakes: row.key.map { refused?.shaking.contains($0) == true } ?? false)
+        return SettingRow(row: row, fields: fields, form: .page(list))
     }
 
     // MARK: resets
 
     private var resets: Markup {
-        .tag(
-            "form", .init("method", "post"), .link("action", route), .init("id", "resets"),
+        .form(
+            to: route, cookie: cookie, .init("id", "resets"),
             of: [
-                token, reset(.page, "Reset this page", "Removes every edit of a setting on this page"),
+                reset(.page, "Reset this page", "Removes every edit of a setting on this page"),
                 reset(
                     .all, "Reset all settings of the app",
                     settings.instance.secondary == nil

@@ -21,10 +21,9 @@ struct UnsentForm {
         let sent = isWhole ? "what you typed" : "the fields that this page could keep"
         return [
             .tag("p", text: "Nothing was changed. 'Try again' sends \(sent).\(lost)"),
-            .tag(
-                "form", .init("method", "post"), .link("action", route), .init("id", "unsent"),
-                of: [note, FormToken.hidden(for: route, cookie: cookie)]
-                    + unsent.fields.sorted { $0.key < $1.key }.map { Markup.hidden($0.key, $0.value) }
+            .form(
+                to: route, cookie: cookie, .init("id", "unsent"),
+                of: [note] + unsent.fields.sorted { $0.key < $1.key }.map { Markup.hidden($0.key, $0.value) }
                     + [.tag("button", .init("type", "submit"), text: "Try again")]),
         ]
     }
