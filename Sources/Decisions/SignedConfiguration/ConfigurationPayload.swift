@@ -77,9 +77,7 @@ extension ConfigurationPayload {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         application = try fields.required("app", "an application identifier") { $0.applicationValue }
-        critical = try fields.optional("crit", "1 to 64 distinct field names") { value in
-            value.distinctTexts(1...ConfigurationLimits.list)
-        }
+        critical = try fields.optional("crit", "1 to 64 distinct field names") { $0.distinctTexts }
         expires = try fields.optional("expires", "seconds since 1970") { $0.unsignedValue }
         floor = try fields.optional("floor", "an integer from 1") { $0.positiveValue }
         issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
@@ -89,9 +87,7 @@ extension ConfigurationPayload {
         only = try fields.optional("only", "1 to 64 distinct vendor identifiers") { value in
             value.distinct(1...ConfigurationLimits.list) { $0.identifierValue }
         }
-        optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'") { value in
-            value.distinctTexts(1...ConfigurationLimits.list)
-        }
+        optional = try fields.optional("optional", "1 to 64 distinct keys of 'values'") { $0.distinctTexts }
         role = try fields.required("role", "'primary' or 'secondary'") { $0.roleValue }
         specification = try fields.required("spec", "a string") { $0.stringValue }
         target = try fields.required("target", "a paired identifier") { $0.targetValue }

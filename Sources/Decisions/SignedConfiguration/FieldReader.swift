@@ -79,9 +79,11 @@ extension PropertyListValue {
         return Set(elements).count == elements.count ? elements : nil
     }
 
-    /// Distinct texts that are not empty, compared by their bytes: `==` equates composed and decomposed characters.
-    func distinctTexts(_ count: ClosedRange<Int>) -> [String]? {
-        let texts = distinct(count) { $0.stringValue.flatMap { $0.isEmpty ? nil : Array($0.utf8) } }
+    /// 1 to 64 distinct texts, none empty, compared by their bytes: `==` equates composed and decomposed characters.
+    var distinctTexts: [String]? {
+        let texts = distinct(1...ConfigurationLimits.list) {
+            $0.stringValue.flatMap { $0.isEmpty ? nil : Array($0.utf8) }
+        }
         return texts?.map { String(decoding: $0, as: UTF8.self) }
     }
 }

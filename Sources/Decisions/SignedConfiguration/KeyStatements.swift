@@ -82,9 +82,7 @@ private struct StatementHead {
         specification = try fields.required("spec", "a string") { $0.stringValue }
         subject = try KeySubject(&fields)
         issued = try fields.required("iat", "seconds since 1970") { $0.unsignedValue }
-        critical = try fields.optional("crit", "1 to 64 distinct field names") { value in
-            value.distinctTexts(1...ConfigurationLimits.list)
-        }
+        critical = try fields.optional("crit", "1 to 64 distinct field names") { $0.distinctTexts }
     }
 
     func check(_ expected: String, known: Set<String>) throws(VerificationFailure) {
