@@ -4,7 +4,6 @@
 
 import TandemBase
 
-/// An app of one device.
 struct AppName {
     let app: ApplicationIdentifier
     /// The title of its first page, as a bundle states it (PAG-10); nil without one.

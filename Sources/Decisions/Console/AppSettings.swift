@@ -8,7 +8,6 @@ import TandemPropertyList
 import TandemSettings
 import TandemWire
 
-/// All settings of an app.
 struct AppSettings {
     let instance: AppInstance
     let schema: SettingsSchema
@@ -95,7 +94,6 @@ struct AppSettings {
         EditableList(key, in: tree, schema, request(languages, [:]))
     }
 
-    /// The page of a draft.
     func view(_ draft: ListDraft, _ languages: [String], errors: [String: String] = [:]) -> PageView {
         draft.view(in: tree, languages: languages, hidden: request(languages, [:]).hidden, errors: errors)
     }

@@ -11,12 +11,10 @@ package import TandemWire
 package struct ConsoleQuestion: Sendable, Equatable {
     /// The command of CTL-3.
     package let command: ControlName
-    /// Its body.
     package let body: PropertyListDictionary
     /// The time that the daemon may take.
     package let time: Duration
 
-    /// A request.
     package init(_ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero) {
         self.command = command
         self.body = body
@@ -29,7 +27,6 @@ package typealias ConsoleReply = Result<PropertyListDictionary, ControlError>
 
 /// The next step of a request of a browser.
 package enum ConsoleStep {
-    /// The answer.
     case answer(WebAnswer)
     /// The answer, by which a browser was let in: the address for the next one is to be printed.
     case welcome(WebAnswer)
@@ -39,7 +36,6 @@ package enum ConsoleStep {
     case stream(AppInstance?, mark: String)
 }
 
-/// One console.
 package struct Console: ~Copyable {
     private var sessions: ConsoleSessions
     private let gate: RequestGate

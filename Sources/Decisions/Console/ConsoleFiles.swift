@@ -1,7 +1,6 @@
 // The two files that pages name: a stylesheet, and a script that posts the token of the address and keeps open pages
 // up to date. Pages work without either.
 
-/// The console's files.
 package enum ConsoleFiles {
     /// The stylesheet: light and dark, from 320 px, in both directions of writing.
     package static let style = """

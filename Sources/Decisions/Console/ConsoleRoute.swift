@@ -5,7 +5,6 @@ package import TandemBase
 
 /// An app of this device, or of one of its secondaries.
 package struct AppInstance: Sendable, Hashable {
-    /// The application identifier.
     package let app: ApplicationIdentifier
     /// The secondary's pairing; nil for the asked daemon's own app.
     package let secondary: UniqueIdentifier?

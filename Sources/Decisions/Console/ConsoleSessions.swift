@@ -4,7 +4,6 @@
 package import TandemBase
 import TandemCrypto
 
-/// The browsers of one console.
 package struct ConsoleSessions: ~Copyable {
     /// Browsers that are let in at once (LIM-125); the one that was away longest goes first.
     package static let countLimit = 16
@@ -12,7 +11,6 @@ package struct ConsoleSessions: ~Copyable {
     package static let patience = Duration.seconds(43_200)
     /// Cookies of a request that may be a browser's, the last ones, that are compared (LIM-125).
     package static let cookieLimit = 256
-    /// Bytes of a token.
     package static let tokenBytes = 16
 
     private struct Session {
@@ -94,7 +92,6 @@ package struct ConsoleSessions: ~Copyable {
 
 /// The token of one form of one browser: a form that another site, or another page, sends has none that fits.
 package enum FormToken {
-    /// The name of its field.
     package static var field: String { "form" }
 
     /// The token of the form that is sent to a route.

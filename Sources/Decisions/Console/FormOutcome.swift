@@ -13,7 +13,6 @@ struct FormOutcome {
     /// For people.
     let text: String
 
-    /// A form that was done.
     init(_ text: String) { (isDone, self.text) = (true, text) }
 
     /// An edit that was stored.

@@ -27,7 +27,6 @@ struct ItemChange {
         digest = isWhole ? String(parts[2]) : ""
     }
 
-    /// The value of the button.
     static func value(_ index: Int, of list: EditableList, cookie: String) -> String {
         "\(PercentText.encode(list.key))/\(index)/\(ItemDigest.make(list.items[index], of: list, cookie: cookie))"
     }

@@ -3,7 +3,6 @@
 
 import TandemPages
 
-/// The page of a draft.
 struct ItemPage {
     let list: EditableList
     let view: PageView
@@ -22,7 +21,6 @@ struct ItemPage {
 
     private var title: String { "\(list.row.name), " + (index.map { "item \($0 + 1)" } ?? "new item") }
 
-    /// The page.
     var answer: WebAnswer { Console.page(name.documentTitle(of: title), refusal, cookie, content) }
 
     private var content: [Markup] {

@@ -6,7 +6,6 @@ import TandemPages
 
 /// A piece of a page.
 package struct Markup: Sendable, Equatable {
-    /// An attribute of an element.
     package struct Attribute: Sendable {
         fileprivate let text: String
 
@@ -52,10 +51,8 @@ package struct Markup: Sendable, Equatable {
         }
     }
 
-    /// The HTML text.
     package private(set) var html: String
 
-    /// A text, escaped.
     package init(_ text: String) { html = Self.escaped(text) }
 
     /// Pieces one after another.
@@ -115,7 +112,6 @@ package struct Markup: Sendable, Equatable {
         return element("form", [.init("method", "post"), .link("action", route)] + attributes, [token] + pieces)
     }
 
-    /// A whole document.
     package static func document(_ attributes: Attribute..., of pieces: [Markup]) -> Markup {
         Markup(html: "<!DOCTYPE html>\n" + element("html", attributes, pieces).html)
     }

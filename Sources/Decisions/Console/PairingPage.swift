@@ -7,7 +7,6 @@ import TandemPropertyList
 import TandemQRCode
 import TandemWire
 
-/// The page of pairing for one browser.
 struct PairingPage {
     /// The number of the browser's next form that makes a link: one that is sent twice makes no second link.
     let number: UInt64
@@ -112,7 +111,6 @@ struct PairingPage {
             of: [field, .tag("button", .init("type", "submit"), .init("id", id), text: button)])
     }
 
-    /// The part with the secret.
     private func secret(_ made: Fact) -> [Markup] {
         guard let link = made.body["link"]?.stringValue else {
             return [.tag("p", .init("role", "alert"), text: "The daemon answered without a link.")]

@@ -14,7 +14,6 @@ struct SettingControl {
 
     private var languages: [String: String] { fields.languages }
 
-    /// The name of the row, behind its image.
     var title: [Markup] { image(row.image) + [.spoken(row.name, languages)] }
 
     private func image(_ name: String?) -> [Markup] { name.flatMap { fields.images[$0] }.map { [.image($0)] } ?? [] }

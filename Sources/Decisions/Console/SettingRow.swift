@@ -4,7 +4,6 @@ import TandemPages
 
 /// The fields of a page, and what all of its rows share.
 struct PageFields {
-    /// The indices of the rows with a field.
     let indices: Set<Int>
     /// The rows with the fields of those that could be edited and have none, by the indices of these.
     let others: [Int: PageView.Row]
@@ -21,7 +20,6 @@ struct PageFields {
     }
 }
 
-/// One row.
 struct SettingRow {
     /// The form that a row stands in.
     enum Form {

@@ -4,7 +4,6 @@
 import TandemBase
 import TandemPages
 
-/// A page to render.
 struct SettingsPage {
     let settings: AppSettings
     let view: PageView
@@ -24,7 +23,6 @@ struct SettingsPage {
     private var name: AppName { settings.name(languages) }
     private var title: String? { isFirst ? nil : view.title ?? view.name }
 
-    /// The page.
     var answer: WebAnswer { Console.page(name.documentTitle(of: title), refusal, cookie, content) }
 
     private var content: [Markup] {

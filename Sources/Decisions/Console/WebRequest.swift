@@ -4,18 +4,14 @@
 import TandemBase
 import TandemPages
 
-/// A request, whole.
 package struct WebRequest: Sendable {
-    /// The method's word.
     package let method: String
     /// The target as it was sent, with its query.
     package let target: String
     /// The header fields in their order.
     package let fields: [(name: String, value: String)]
-    /// The body; empty without one.
     package var body: [UInt8]
 
-    /// A request.
     package init(_ method: String, _ target: String, fields: [(name: String, value: String)], body: [UInt8] = []) {
         self.method = method
         self.target = target
@@ -23,7 +19,6 @@ package struct WebRequest: Sendable {
         self.body = body
     }
 
-    /// The target without its query.
     package var path: String { String(target.prefix { $0 != "?" }) }
 
     /// The fields of the query; nil if it has none that read.
@@ -58,7 +53,6 @@ package struct WebRequest: Sendable {
         }.map(\.element.tag)
     }
 
-    /// All values of a header field.
     package func values(_ name: String) -> [String] {
         fields.filter { $0.name.lowercased() == name }.map(\.value)
     }
@@ -72,17 +66,12 @@ package struct WebRequest: Sendable {
     }
 }
 
-/// An answer.
 package struct WebAnswer: Sendable, Equatable {
-    /// The status code.
     package let status: Int
-    /// The media type of the body.
     package let type: String
-    /// The body.
     package let body: [UInt8]
     /// Where a browser goes from here.
     package private(set) var location: ConsoleRoute?
-    /// The query of that address.
     package private(set) var query: String?
     /// The part of that page where it begins to read; nil for its top.
     package private(set) var fragment: String?
@@ -93,7 +82,6 @@ package struct WebAnswer: Sendable, Equatable {
     /// Whether the connection ends with the answer, because the rest of the request is unread or not believed.
     package let closes: Bool
 
-    /// An answer.
     package init(
         _ status: Int, _ text: String, type: String = "text/plain; charset=utf-8", closes: Bool = false
     ) {
@@ -103,7 +91,6 @@ package struct WebAnswer: Sendable, Equatable {
         self.closes = closes
     }
 
-    /// A page.
     package init(_ status: Int, _ page: Markup) {
         self.init(status, page.html, type: "text/html; charset=utf-8")
     }
@@ -203,7 +190,6 @@ package struct RequestGate: Sendable {
     }
 }
 
-/// The fields of a form.
 package struct FormFields: Sendable, Equatable {
     /// Fields of a form (LIM-124): three for each property of the largest schema, and room.
     package static let countLimit = 4096

@@ -42,7 +42,6 @@ package enum ContextPolicy: Sendable, Hashable {
 
 /// The result of setting a context.
 package enum ContextUpdate: Sendable, Equatable {
-    /// It is a new revision.
     case set(revision: UInt64)
     /// Its bytes equal those of this revision, which stays.
     case unchanged(revision: UInt64)
@@ -156,7 +155,6 @@ package struct ContextVersion: Sendable, Equatable {
         self.revision = revision
     }
 
-    /// Whether it replaces the other.
     package func isNewer(than other: ContextVersion?) -> Bool {
         guard let other else { return true }
         return (epoch, revision) > (other.epoch, other.revision)

@@ -55,7 +55,6 @@ package enum DeliveryTable: UInt8, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The key of one row.
 package struct DeliveryRowKey: Sendable, Hashable {
     package let table: DeliveryTable
     package let queue: QueueKey
@@ -69,7 +68,6 @@ package struct DeliveryRowKey: Sendable, Hashable {
         self.ordinal = ordinal
     }
 
-    /// The key's bytes in its table.
     package var bytes: [UInt8] { bytes(prefix: queue.bytes) }
 
     /// The same, for many rows of one queue: `prefix` is the queue's ``QueueKey/bytes``.
@@ -117,7 +115,6 @@ package enum DeliveryValue: Sendable, Equatable {
     case pack([UInt8])
     case end
 
-    /// The value's bytes.
     package var bytes: [UInt8] {
         switch self {
         case .outboundHeader(let header): header.stored
@@ -158,7 +155,6 @@ package enum DeliveryValue: Sendable, Equatable {
         }
     }
 
-    /// The body in a row that has one.
     package var body: [UInt8]? {
         switch self {
         case .payload(let body), .sentContext(_, let body), .receivedContext(_, let body): body
@@ -168,12 +164,10 @@ package enum DeliveryValue: Sendable, Equatable {
     }
 }
 
-/// One change of a row.
 package enum DeliveryChange: Sendable, Equatable {
     case put(DeliveryRowKey, DeliveryValue)
     case remove(DeliveryRowKey)
 
-    /// The row that is changed.
     package var key: DeliveryRowKey {
         switch self {
         case .put(let key, _), .remove(let key): key

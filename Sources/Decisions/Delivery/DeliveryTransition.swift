@@ -215,7 +215,6 @@ package enum InboundEffect: DeliveryEffect {
     case acknowledge(through: UInt64)
     /// An `outcome` frame.
     case report(sequence: UInt64, Outcome)
-    /// Deliver the item to its handler.
     case deliver(ReceivedItem)
     /// The same for an item without its payload, which is in its row of this table.
     case deliverStored(ReceivedItem, from: DeliveryTable)

@@ -28,7 +28,6 @@ package struct EarlyWithdrawals: Sendable {
         !items.isEmpty && items[item.queue.app]?.contains { $0.id == item.id && $0 == item } == true
     }
 
-    /// Whether any of an app are kept.
     package func keepsAny(of app: ApplicationIdentifier) -> Bool { !items.isEmpty && items[app] != nil }
 
     /// The app has no connection any more.

@@ -110,7 +110,6 @@ package struct InboundRecord: Sendable, Equatable {
         phase = .finished(.withdrawn(reason))
     }
 
-    /// The item for its handler.
     func item(_ id: UniqueIdentifier, in queue: QueueKey, at now: Int64, payload: [UInt8]) -> ReceivedItem {
         ReceivedItem(
             queue: queue, id: id, ordinal: ordinal, attempt: attempts, payload: payload,

@@ -131,7 +131,6 @@ package struct ItemPacks: Sendable {
         return items.filter { item in item.key.ordinal.map { !ends.contains($0) } ?? false }
     }
 
-    /// The items of a pack's row.
     package static func items(of key: DeliveryRowKey, in bytes: [UInt8]) throws(DeliveryRecordError) -> [Item] {
         var items: [Item] = []
         var rest = bytes[...]

@@ -89,7 +89,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         budget.allowance(at: now(reading), limit: limits.urgentPerDay)
     }
 
-    /// The context last set.
     package var context: SentContext? { latest.last }
 
     /// Whether the peer may have lost the context with its epoch (DEL-21).

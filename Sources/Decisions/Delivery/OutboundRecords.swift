@@ -4,7 +4,6 @@
 package import TandemBase
 package import TandemWire
 
-/// An item as it is submitted.
 package struct OutboundItem: Sendable, Equatable {
     package let id: UniqueIdentifier
     package let payload: [UInt8]

@@ -94,7 +94,6 @@ struct PeerLink: Sendable {
 
     mutating func pause(until time: MonotonicTime) { open?.pausedUntil = time }
 
-    /// The peer has no space for an item.
     mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime) {
         pause(until: time + spacePause.next(of: ordinal))
     }

@@ -188,7 +188,6 @@ struct RecordReader {
         try word(field).map { Int64(bitPattern: $0) }
     }
 
-    /// Whether the field is present.
     mutating func flag(_ field: RecordField) -> Bool { take(field) }
 
     mutating func identifier(_ field: RecordField) throws(DeliveryRecordError) -> UniqueIdentifier? {

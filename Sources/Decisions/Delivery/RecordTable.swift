@@ -25,7 +25,6 @@ protocol QueueRecord: Sendable {
     var size: Int { get }
     /// Whether its short body is in the item's row in ``itemTable``; a long one has a separate row.
     var sharesRow: Bool { get set }
-    /// The table that the body is in.
     var bodyTable: DeliveryTable { get }
     var isUnfinished: Bool { get }
     /// Whether it failed too often and waits, with its body, for an operator.
@@ -140,7 +139,6 @@ struct RecordTable<Record: QueueRecord>: Sendable {
         var isUnfinished = false
         var isDeadLetter = false
 
-        /// There is no record.
         init() {}
 
         init(_ record: borrowing Record) {
@@ -223,7 +221,6 @@ struct RecordTable<Record: QueueRecord>: Sendable {
 
     // MARK: dead letters
 
-    /// The dead letters in order.
     var deadLetters: [Record] { letters.all.compactMap { records[$0] } }
 
     var deadLetterCount: Int { letters.count }

@@ -88,7 +88,6 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         for ownership in ownerships.values { identifiers.record(1, of: ownership.user) }
     }
 
-    /// The owner and the side of an app.
     package subscript(app: ApplicationIdentifier) -> ApplicationOwnership? { ownerships[app] }
 
     /// The user as the caller of control commands (CTL-2).

@@ -6,21 +6,16 @@ package import TandemPropertyList
 
 /// Reads one dictionary of an answer.
 package struct Fact: Sendable, Equatable {
-    /// The dictionary.
     package let body: PropertyListDictionary
 
-    /// The facts of a dictionary.
     package init(_ body: PropertyListDictionary) { self.body = body }
 
-    /// The dictionaries of a list.
     package static func list(_ value: PropertyListValue?) -> [Fact] {
         (value?.arrayValue ?? []).compactMap { $0.dictionaryValue.map(Fact.init) }
     }
 
-    /// The dictionaries of the list of this key.
     package func list(_ key: String) -> [Fact] { Self.list(body[key]) }
 
-    /// The texts of a list.
     package func texts(_ key: String) -> [String] {
         (body[key]?.arrayValue ?? []).compactMap { $0.stringValue.map { Printable.text($0, limit: 128) } }
     }

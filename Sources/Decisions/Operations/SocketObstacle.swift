@@ -1,7 +1,6 @@
 // Local socket through which no daemon can be asked, in words: which faults stay however long a command waits, and what
 // the user can do about each.
 
-/// The entry at the path of a local socket.
 package enum SocketPathEntry: Sendable, Equatable {
     /// A socket, or a link to one.
     case socket(owner: String)

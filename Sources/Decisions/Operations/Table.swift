@@ -6,7 +6,6 @@ import TandemBase
 package struct Table: Sendable, Equatable {
     /// The name of all rows together.
     package let title: String
-    /// The names of the columns.
     package let columns: [String]
     /// The cells, a dash for an empty one.
     package private(set) var rows: [[String]] = []
@@ -71,7 +70,6 @@ package struct Table: Sendable, Equatable {
         return widths
     }
 
-    /// The lines of one row.
     private static func aligned(_ row: [String], _ widths: [Int]) -> [String] {
         let cells = row.enumerated().map { TextColumns.wrapped($1, within: widths[$0]) }
         return (0..<(cells.map(\.count).max() ?? 0)).map { index in

@@ -2,7 +2,6 @@
 
 /// The columns that text has on a terminal.
 package enum TextColumns {
-    /// The columns of a text on one line.
     package static func count(of text: some StringProtocol) -> Int {
         text.reduce(0) { $0 + columns(of: $1) }
     }

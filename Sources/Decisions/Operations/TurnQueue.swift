@@ -53,10 +53,8 @@ package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyab
 
     package var isEmpty: Bool { shares.used == 0 }
 
-    /// All bytes that wait.
     package var byteCount: Int { shares.used }
 
-    /// The bytes of one owner that wait.
     package func byteCount(of owner: Owner) -> Int { shares.used(by: owner) }
 
     /// Whether an owner's share has room for one more element. There is always room for the first.
@@ -75,7 +73,6 @@ package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyab
         turns[owner]?.append(element, size)
     }
 
-    /// Takes the next element in turn.
     package mutating func next() -> (owner: Owner, element: Element)? {
         guard !isEmpty else { return nil }
         while let owner = order.first {

@@ -6,9 +6,7 @@ package import TandemSettings
 
 /// A list that the reader of a page may edit.
 package struct EditableList: Sendable {
-    /// The property.
     package let key: String
-    /// The row that shows it.
     package let row: PageView.Row
     package let list: PageView.List
     /// The page with it, which has its texts.

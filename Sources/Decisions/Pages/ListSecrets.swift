@@ -58,7 +58,6 @@ package struct ListSecrets: Sendable {
         replacing(value, layer, code) { .string($1()) } ?? value
     }
 
-    /// The list without its secrets.
     package func leftOut(of value: PropertyListValue) -> PropertyListValue {
         replacing(value, .edit, { _ in [] }) { _, _ in nil } ?? .array([])
     }
@@ -92,7 +91,6 @@ package struct ListSecrets: Sendable {
 
     // MARK: marks
 
-    /// Whether a value stands for a secret.
     package static func isMark(_ value: PropertyListValue) -> Bool {
         guard let text = value.stringValue, text.hasPrefix(prefix), text.hasSuffix(">") else { return false }
         return Hexadecimal.decode(String(text.dropFirst(prefix.count).dropLast()))?.count == size

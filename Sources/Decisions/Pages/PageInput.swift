@@ -6,7 +6,6 @@ import TandemPattern
 package import TandemPropertyList
 package import TandemSettings
 
-/// The input of a page.
 package struct PageInput: Sendable, Equatable {
     /// The stored forms to be set, without those that are as before.
     package private(set) var values: PropertyListDictionary = [:]

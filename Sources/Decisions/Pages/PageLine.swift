@@ -94,7 +94,6 @@ extension PageView.Row {
         }
     }
 
-    /// A text of a field on one line.
     private func line(ofField text: String) -> String {
         switch type {
         case .strings:

@@ -18,7 +18,6 @@ extension PageView {
         tree[page].map { make(tree, schema, page: $0, request) }
     }
 
-    /// The view of a page.
     static func make(_ tree: PageTree, _ schema: SettingsSchema, page: Page, _ request: PageRequest) -> PageView {
         var making = PageMaking(tree, schema, request)
         return making.view(of: page)
@@ -543,7 +542,6 @@ extension PageView.Choices {
 }
 
 extension PageView.Kind {
-    /// The page that the row opens.
     fileprivate var opened: String? {
         switch self {
         case .page(let name): name

@@ -25,7 +25,6 @@ package enum PagePerson: Sendable, Equatable {
         }
     }
 
-    /// Names the person in a question.
     func name(in message: inout PropertyListDictionary) {
         switch self {
         case .user(let uid): message[Self.user] = .integer(Int64(uid))

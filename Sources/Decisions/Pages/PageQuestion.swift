@@ -73,7 +73,6 @@ package enum PageQuestion: Sendable, Equatable {
         }
     }
 
-    /// The body of a reply with an answer.
     package static func reply(_ body: PropertyListDictionary) -> PropertyListDictionary {
         [answer: .dictionary(body)]
     }

@@ -1,7 +1,6 @@
 // Size of a row's texts where they are longest, in HTML: a renderer escapes them, and repeats some. A page's budget
 // (LIM-92) counts these bytes, so that it holds for what is sent.
 
-/// The size of texts.
 package enum PageText {
     /// Bytes of the texts of an answer, as HTML has them (LIM-92).
     package static let limit = 4 << 20

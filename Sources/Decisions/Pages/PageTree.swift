@@ -5,7 +5,6 @@
 package import TandemPropertyList
 package import TandemSettings
 
-/// One page.
 package struct Page: Sendable, Equatable {
     /// The bare name of its file.
     package let name: String
@@ -26,7 +25,6 @@ package struct Page: Sendable, Equatable {
     package var tables: [String] { stringsTable.map { [$0] } ?? [name, PageTree.root] }
 }
 
-/// The pages of an app.
 package struct PageTree: Sendable {
     /// The first page.
     package static var root: String { "Root" }
@@ -148,7 +146,6 @@ struct PageFaults: Sendable {
 
 // MARK: - reading files
 extension PageTree {
-    /// No pages.
     package init(device: DeviceKind = .phone) {
         self.device = device
         strings = StringsTables()

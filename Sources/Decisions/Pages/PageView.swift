@@ -124,7 +124,6 @@ package struct PageRequest: Sendable {
     }
 }
 
-/// A page to be shown.
 package struct PageView: Sendable, Equatable {
     /// The name of the page: that of its file.
     package let name: String
@@ -134,10 +133,8 @@ package struct PageView: Sendable, Equatable {
     /// The images that rows name, by their names, as far as there is one, and room for it on the page (LIM-130).
     package let images: [String: PageImage]
 
-    /// All rows of the page, in their order.
     package var rows: [Row] { groups.flatMap(\.rows) }
 
-    /// A section.
     package struct Group: Sendable, Equatable {
         package let title: String?
         package let footer: String?
@@ -146,7 +143,6 @@ package struct PageView: Sendable, Equatable {
         mutating func append(_ row: Row) { rows.append(row) }
     }
 
-    /// A row.
     package struct Row: Sendable, Equatable {
         /// The index of its entry on the page.
         package let index: Int
@@ -247,7 +243,6 @@ package struct PageView: Sendable, Equatable {
         package var name: String { title.isEmpty ? key ?? "" : title }
     }
 
-    /// The kind of a row.
     package enum Kind: Sendable, Equatable {
         case toggle(isOn: Bool)
         case slider(Slider)
@@ -309,7 +304,6 @@ package struct PageView: Sendable, Equatable {
         package let value: PropertyListValue?
     }
 
-    /// A mail to be written.
     package struct Mail: Sendable, Equatable {
         package let to: [String]
         package let copy: [String]
@@ -364,7 +358,6 @@ package struct PageView: Sendable, Equatable {
         case noText
         /// The app itself has set a value that is not known here: an edit would hide what nobody has seen.
         case withheld
-        /// The page only shows it.
         case shownOnly
         /// A row without a value, or one that no page can edit.
         case noValue

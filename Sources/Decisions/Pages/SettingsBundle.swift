@@ -6,7 +6,6 @@ package import TandemSettings
 
 /// A bundle's pages and the properties that they show.
 package struct SettingsBundle: Sendable {
-    /// The pages.
     package let tree: PageTree
     /// All keys, each once, in the order of the pages.
     package private(set) var keys: [String] = []

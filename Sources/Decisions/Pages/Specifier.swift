@@ -73,7 +73,6 @@ package struct Specifier: Sendable, Equatable {
     /// The type; nil for one that pages do not know.
     package let kind: Kind?
 
-    /// An entry as a page has it.
     package init(_ entries: PropertyListDictionary) {
         self.entries = entries
         kind = entries[SpecifierKey.type.rawValue]?.stringValue.flatMap { Kind(rawValue: $0) }
@@ -92,13 +91,11 @@ package struct Specifier: Sendable, Equatable {
         return value
     }
 
-    /// The text of a key.
     package func text(_ key: SpecifierKey) -> String? { self[key]?.stringValue }
 
     /// The boolean of a key, in any spelling; nil if it is absent.
     package func flag(_ key: SpecifierKey) -> Bool? { self[key].flatMap { ToggleValues().isOn($0) } }
 
-    /// The number of a key.
     package func number(_ key: SpecifierKey) -> Double? { self[key]?.number }
 
     /// The texts of a key: an array's, or the one; empty if it is absent.
@@ -112,7 +109,6 @@ package struct Specifier: Sendable, Equatable {
     /// The entries of a list's items and of a new one.
     var itemEntries: [Specifier] { SpecifierKey.ofItems.compactMap(specifier) }
 
-    /// The `Type` as written.
     package var typeName: String { text(.type) ?? "" }
     package var title: String? { text(.title) }
     package var key: String? { text(.key).flatMap { $0.isEmpty ? nil : $0 } }
@@ -145,7 +141,6 @@ package struct Specifier: Sendable, Equatable {
 
 // MARK: - typed words
 extension Specifier {
-    /// The subtitle of a row.
     package enum Subtitle: Sendable, Equatable {
         case fixed(String)
         /// By the value's text; `YES` and `NO` for a toggle, `__default__` for every other value.

@@ -65,21 +65,14 @@ package enum SpecifierKey: String, Sendable, CaseIterable {
 
     /// The form of a value; any other form counts as no value.
     package enum Form: Sendable {
-        /// Any value.
         case any
-        /// A string.
         case text
-        /// A string, or an array of them.
         case texts
-        /// A string, or a dictionary of them.
         case textByValue
-        /// An array of any values.
         case list
         /// A boolean, or a spelling of one (SET-45): bundles have `YES`, `"YES"` and 1.
         case flag
-        /// An integer or a real.
         case number
-        /// A dictionary.
         case dictionary
     }
 
@@ -124,7 +117,6 @@ package enum SpecifierKey: String, Sendable, CaseIterable {
 }
 
 extension SpecifierKey.Form {
-    /// Whether a value has the form.
     func isForm(of value: PropertyListValue) -> Bool {
         switch self {
         case .any: true

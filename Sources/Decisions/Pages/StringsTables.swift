@@ -2,7 +2,6 @@
 
 package import TandemPropertyList
 
-/// Translated texts.
 package struct StringsTables: Sendable, Equatable {
     /// The most languages of a bundle (LIM-120).
     package static let languageLimit = 32

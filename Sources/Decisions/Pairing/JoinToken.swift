@@ -59,7 +59,6 @@ package enum JoinPolicy {
     package static func life(seconds: Int64) -> Duration? { lives.contains(seconds) ? .seconds(seconds) : nil }
 }
 
-/// All issued tokens.
 package struct TokenLedger: Sendable, Equatable {
     /// The result of an attempt with a token.
     package enum Verdict: Sendable, Equatable {
@@ -90,7 +89,6 @@ package struct TokenLedger: Sendable, Equatable {
         }
     }
 
-    /// Issues the token of a new link.
     mutating func issue(_ link: JoinLink) -> [PairingChange] {
         let token = JoinToken(
             identifier: link.token, secret: link.secret, expires: WallTime(seconds: link.expires.seconds),
@@ -187,7 +185,6 @@ package struct JoinTokenIdentifier: Sendable, Hashable {
     }
 }
 
-/// An issued join token.
 package struct JoinToken: Sendable, Equatable {
     /// The device that consumed the token, and its pairing.
     package struct Consumption: Sendable, Equatable {

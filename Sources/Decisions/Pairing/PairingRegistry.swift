@@ -20,7 +20,6 @@ package struct PairingRegistry: Sendable, Equatable {
     /// - Parameter key: seals the secrets of join links in their rows.
     package init(sealedUnder key: SealingKey) { tokens = TokenLedger(sealedUnder: key) }
 
-    /// The pairing with this identifier.
     package subscript(pairing: UniqueIdentifier) -> PairingRecord? { records[pairing] }
 
     /// All pairings in the order of their creation.
@@ -54,7 +53,6 @@ package struct PairingRegistry: Sendable, Equatable {
         identifier != nil && claims.claim(pairing, app) == nil && !claims.hasRoom(in: pairing)
     }
 
-    /// The apps with a claim.
     package var claimedApplications: Set<ApplicationIdentifier> { claims.applications }
 }
 
@@ -116,7 +114,6 @@ extension PairingRegistry {
         }
     }
 
-    /// The result of a join.
     package enum JoinOutcome: Sendable, Equatable {
         /// Commit the changes, then send the answer, then log the event.
         case joined(JoinAnswer, changes: [PairingChange], event: PairingEvent)
@@ -286,7 +283,6 @@ extension PairingRegistry {
         }
     }
 
-    /// The result of a hello.
     package enum HelloOutcome: Sendable, Equatable {
         /// Commit the changes before the answer leaves. `superseded` pairings were replaced by this one: cut their
         /// links and remove their queues. `isNewEpoch`: start with empty sequences.
@@ -429,7 +425,6 @@ extension PairingRegistry {
         return put(record)
     }
 
-    /// Trusts a device by its fingerprint.
     package mutating func trust(_ device: TrustedDevice) -> [PairingChange] {
         trusted.add(device)
         return [.putTrust(device)]

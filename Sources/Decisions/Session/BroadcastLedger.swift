@@ -94,7 +94,6 @@ package struct BroadcastLedger: ~Copyable, Sendable {
 
     package var count: Int { broadcasts.count }
 
-    /// Whether the identifier is that of a broadcast that is remembered.
     package func contains(_ id: UniqueIdentifier) -> Bool { broadcasts[id] != nil }
 
     /// Remembers broadcasts that left together, in this order, under identifiers that are new.

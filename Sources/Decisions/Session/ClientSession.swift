@@ -31,7 +31,6 @@ package struct ClientSession: ~Copyable, Sendable {
         case sendRegister
         /// Close the connection without another word.
         case disconnect
-        /// Replace the one timer.
         case startTimer(Duration)
         case stopTimer
         /// Complete open requests to one pairing, or all for nil.
@@ -88,7 +87,6 @@ package struct ClientSession: ~Copyable, Sendable {
         }
     }
 
-    /// The connection is open.
     package mutating func connected() -> [Effect] {
         guard phase == .connecting else { return [.disconnect] }
         phase = .greeting
@@ -102,7 +100,6 @@ package struct ClientSession: ~Copyable, Sendable {
         return [.startTimer(Limits.firstFrameTime), .sendRegister]
     }
 
-    /// `registered` arrived.
     package mutating func registered(_ answer: RegistrationAnswer) -> [Effect] {
         guard phase == .registering else { return [] }
         (phase, isComingBack) = (.active, false)
@@ -184,7 +181,6 @@ package struct ClientSession: ~Copyable, Sendable {
         }
     }
 
-    /// The app ends the session.
     package mutating func end(now: MonotonicTime) -> [Effect] {
         guard phase != .idle else { return [] }
         let effects = leaveDaemon(now: now, loss: .ended)

@@ -19,7 +19,6 @@ package struct DialPace: Sendable {
     /// - Parameter now: when the dialling begins.
     package init(at now: MonotonicTime) { unlinkedSince = now }
 
-    /// The link is ready.
     package mutating func linked(at now: MonotonicTime) {
         if now.since(unlinkedSince) >= Limits.sharedKeyMemory { endSeries() }
         failures.reset()

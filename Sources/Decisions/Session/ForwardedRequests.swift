@@ -9,7 +9,6 @@ package import TandemBase
 
 /// The open requests that one daemon or simulator has forwarded.
 package struct ForwardedRequests: ~Copyable, Sendable {
-    /// The result of opening a request.
     package enum Opening: Sendable, Equatable {
         case opened
         /// Answer `failure` 7008 `duplicate-id`.
@@ -218,7 +217,6 @@ package struct ApplicationNumber: Sendable, Hashable {
     package var index: Int { Int(number) }
 }
 
-/// One forwarded request.
 package struct OpenRequest: Sendable, Equatable {
     package let id: UniqueIdentifier
     package let pairing: UniqueIdentifier

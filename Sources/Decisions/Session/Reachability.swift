@@ -98,7 +98,6 @@ package struct Reachability: Sendable, Equatable {
         return true
     }
 
-    /// Level and reason that follow from the facts.
     package static func judge(_ facts: Facts) -> (ReachabilityLevel, ReachabilityReason) {
         if facts.isPending { return (.unreachable, .pending) }
         if case .down(let reason) = facts.link { return (.unreachable, reason) }

@@ -19,16 +19,13 @@ struct Chain: Sendable {
     var first: Int32 = -1
     var last: Int32 = -1
 
-    /// The number of the first record.
     var head: Int? { first < 0 ? nil : Int(first) }
 }
 
-/// Records by number.
 struct RecordPool<Record: Sendable>: ~Copyable, Sendable {
     private var records: [Record] = []
     private var free: [Int32] = []
 
-    /// The records in use.
     var count: Int { records.count - free.count }
 
     /// The records that fit without growing.

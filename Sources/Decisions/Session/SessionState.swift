@@ -72,7 +72,6 @@ package struct SessionState: Sendable, Equatable {
 }
 
 extension SessionState {
-    /// The body as sent now.
     package func body(now: MonotonicTime) -> PropertyListDictionary {
         var body = PropertyListDictionary()
         body["revision"] = .integer(Int64(clamping: revision))

@@ -82,7 +82,6 @@ package struct LayerReading: Sendable {
         values = [SettingValue?](repeating: nil, count: schema.declarations.count)
     }
 
-    /// The values for the layer.
     package var payload: SettingsPayload { SettingsPayload(values: values, ignored: []) }
 
     /// The entries that were taken, and those that were skipped.

@@ -67,7 +67,6 @@ private struct PreferenceShadow {
     /// The largest form that is its own shadow, in bytes and levels (LIM-113).
     private static var formLimit: (bytes: Int, depth: Int) { (1024, 8) }
 
-    /// The shadow in the store.
     let stored: PropertyListValue
 
     init(_ stored: PropertyListValue) { self.stored = stored }

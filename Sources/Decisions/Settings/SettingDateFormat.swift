@@ -127,7 +127,6 @@ package struct SettingDateFormat: Sendable {
 
     // MARK: writing
 
-    /// The text of a date.
     package func text(_ date: PropertyListDate) -> String {
         let milliseconds = date.millisecondsSince1970
         let offset = zone.offset(at: milliseconds.floored(by: 1000))
@@ -273,7 +272,6 @@ package struct SettingTimeZone: Sendable {
         return rules(local - Int64(guess)) == guess && rules(local - Int64(before)) != before ? guess : before
     }
 
-    /// An offset as text.
     struct OffsetText {
         /// With a sign: `+01`.
         let hours: String

@@ -19,7 +19,6 @@ package enum SettingAuthor: Sendable, Hashable {
     fileprivate var pairing: UniqueIdentifier? { if case .primary(let pairing) = self { pairing } else { nil } }
 }
 
-/// The edit of one property.
 package struct SettingEdit: Sendable, Equatable {
     /// The stored form; nil for an edit to nothing.
     package let value: PropertyListValue?
@@ -49,7 +48,6 @@ package struct SettingEdits: Sendable, Equatable {
     /// The values that were added to editable lists.
     package private(set) var choices = AddedChoices()
 
-    /// No edits.
     package init() { values = [:] }
 
     /// The form of the file; nil for any other dictionary. An author that is no pairing counts as the user.
@@ -77,7 +75,6 @@ package struct SettingEdits: Sendable, Equatable {
     /// The edited keys, those that the schema no longer has too.
     package var keys: [String] { values.keys + nothing.keys }
 
-    /// The edit of a key.
     package subscript(key: String) -> SettingEdit? {
         let value = values[key]
         guard value != nil || nothing[key] != nil else { return nil }

@@ -56,7 +56,6 @@ package struct SettingsSchema: Sendable {
             .map { error(of: value, at: index, rule: $0) }
     }
 
-    /// The error of a value that breaks the rule.
     package func error(of value: SettingValue, at index: Int, rule: SettingError.Rule) -> SettingError {
         SettingError(property: declarations[index].name, value: declarations[index].shown(value), rule: rule)
     }

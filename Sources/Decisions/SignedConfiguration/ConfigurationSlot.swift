@@ -469,7 +469,6 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     private static var attempts: UInt64 { ConfigurationLimits.attempts }
 
-    /// The configuration on trial.
     private var tried: ActiveConfiguration? {
         guard let trial else { return nil }
         return [waived, active].compactMap { $0 }.first { $0.record.digest == trial.digest }

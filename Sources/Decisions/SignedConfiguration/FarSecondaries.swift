@@ -436,7 +436,6 @@ package struct AcceptedStatement: Sendable, Equatable {
 }
 
 extension AcceptedStatement {
-    /// The pairing of its carrier.
     var pairing: UniqueIdentifier { tree.statement.pairing }
 
     package var dictionary: PropertyListDictionary {

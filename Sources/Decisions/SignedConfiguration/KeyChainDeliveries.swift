@@ -22,7 +22,6 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
     /// The reason to look at what a secondary lacks.
     package enum Occasion: Sendable {
-        /// Its link is new.
         case linked
         /// It has announced the app, and may have learned a key.
         case announced

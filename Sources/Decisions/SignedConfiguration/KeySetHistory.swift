@@ -88,7 +88,6 @@ package struct KeySetHistory: Sendable, Equatable {
         }
     }
 
-    /// The set in force.
     package var current: TrustedKeySet { sets[sets.count - 1] }
 
     /// The bytes of all that followed the anchor, oldest first.

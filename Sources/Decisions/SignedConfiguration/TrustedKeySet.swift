@@ -108,7 +108,6 @@ package enum ConfigurationAnchor: Sendable, Equatable {
         }
     }
 
-    /// The history that is trusted; nil if none is.
     package var trusted: KeySetHistory? { if case .trusted(let history) = self { history } else { nil } }
 
     /// Step 5.

@@ -40,7 +40,6 @@ package struct FileReceiver: Sendable, Equatable {
         lastChunk = now
     }
 
-    /// The first step.
     package var first: Step {
         written == size ? .verify : .fetch(offset: written, isRestart: true)
     }
@@ -55,7 +54,6 @@ package struct FileReceiver: Sendable, Equatable {
     /// The link is gone; what it carried and is not written is lost.
     package mutating func linkClosed() { isOpen = false }
 
-    /// A chunk has come.
     package mutating func chunk(at offset: Int64, count: Int, at now: MonotonicTime) -> Step {
         guard isOpen else { return .nothing }
         guard offset == expected, count > 0, count <= limits.chunk, Int64(count) <= size - expected else {
