@@ -7,7 +7,6 @@ import TandemPages
 package import TandemPropertyList
 package import TandemWire
 
-/// A request to the daemon.
 package struct ConsoleQuestion: Sendable, Equatable {
     /// The command of CTL-3.
     package let command: ControlName
@@ -275,7 +274,6 @@ package struct Console: ~Copyable {
         }
     }
 
-    /// The step of a reset.
     private static func take(
         back reset: SettingsInput.Reset, _ view: PageView, _ instance: AppInstance, _ cookie: String,
         refuse: @escaping (FormRefusal) -> ConsoleStep

@@ -16,7 +16,6 @@ package struct AppInstance: Sendable, Hashable {
     }
 }
 
-/// A page or a file of the console.
 package enum ConsoleRoute: Sendable, Hashable {
     case front
     case enter

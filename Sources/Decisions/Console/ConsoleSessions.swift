@@ -99,7 +99,6 @@ package enum FormToken {
         BrowserCode.make("form", for: route, cookie: cookie)
     }
 
-    /// Whether a form has the right token.
     package static func isValid(_ fields: FormFields, for route: ConsoleRoute, cookie: String) -> Bool {
         BrowserCode.isEqual(fields[Self.field] ?? "", make(for: route, cookie: cookie))
     }

@@ -19,7 +19,6 @@ package struct Markup: Sendable, Equatable {
             Attribute(text: isSet ? " \(name)" : "")
         }
 
-        /// An attribute with a value, if there is one.
         package static func optional(_ name: StaticString, _ value: String?) -> Attribute {
             value.map { Attribute(name, $0) } ?? Attribute(text: "")
         }
@@ -55,17 +54,14 @@ package struct Markup: Sendable, Equatable {
 
     package init(_ text: String) { html = Self.escaped(text) }
 
-    /// Pieces one after another.
     package init(_ pieces: [Markup]) { html = pieces.map(\.html).joined() }
 
     private init(html: String) { self.html = html }
 
-    /// An element around pieces.
     package static func tag(_ name: StaticString, _ attributes: Attribute..., of pieces: [Markup]) -> Markup {
         element(name, attributes, pieces)
     }
 
-    /// An element around a text.
     package static func tag(_ name: StaticString, _ attributes: Attribute..., text: String) -> Markup {
         element(name, attributes, [Markup(text)])
     }
@@ -78,7 +74,6 @@ package struct Markup: Sendable, Equatable {
     /// An element that has no end, such as `input`.
     package static func single(_ name: StaticString, _ attributes: Attribute...) -> Markup { single(name, attributes) }
 
-    /// An element that has no end.
     package static func single(_ name: StaticString, _ attributes: [Attribute]) -> Markup {
         Markup(html: "<\(name)\(attributes.map(\.text).joined())>")
     }

@@ -6,7 +6,6 @@ package import TandemOperations
 import TandemPropertyList
 import TandemWire
 
-/// The frame around each page.
 package enum ConsoleFrame {
     /// A whole page.
     /// - Parameter cookie: the browser's; nil before it has been let in.
@@ -111,7 +110,6 @@ package enum FrontPage {
     /// Events that the page shows.
     private static var eventCount: Int { 20 }
 
-    /// The requests that it needs.
     package static var questions: [ConsoleQuestion] {
         [.init(.status), .init(.health), .init(.deadLetters), .init(.trace, ["after": 0])]
     }
@@ -168,10 +166,8 @@ package enum FrontPage {
 
 /// The apps of the device and of its secondaries, with the way to their settings.
 package enum AppsPage {
-    /// The requests that it needs.
     package static var questions: [ConsoleQuestion] { [.init(.apps), .init(.status)] }
 
-    /// The content, from the answers to the requests.
     package static func content(_ replies: [ConsoleReply]) throws(ControlError) -> [Markup] {
         let (answer, status) = (Fact(try replies[0].get()), Fact(try replies[1].get()))
         let apps = answer.list("apps")

@@ -1,7 +1,6 @@
 // Users of this machine whose connections were hung up (CON-4), each of which the operator learns of once: to a browser
 // the console is silent, as if there was none.
 
-/// The refused users that were reported.
 package struct RefusedUsers: Sendable {
     /// Users whose refused connections are reported (LIM-146): each of them costs a line.
     private static let countLimit = 16

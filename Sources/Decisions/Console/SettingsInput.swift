@@ -36,7 +36,6 @@ struct SettingsInput {
         Hexadecimal.encode(SHA256.digest(Array(PageInput.lines(text).utf8)))
     }
 
-    /// The values, judged as a whole.
     func values(on view: PageView, of settings: AppSettings) -> PageInput {
         PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.access)
     }
@@ -91,7 +90,6 @@ struct SettingsInput {
     struct Unsent {
         /// Without the token of the form, and without what no page may have or carry.
         fileprivate(set) var fields: [String: String]
-        /// A secret was typed.
         fileprivate(set) var hasSecrets = false
         /// The keys of the fields that a page would send with other texts, as HTML has no control characters.
         fileprivate(set) var changed: [String] = []

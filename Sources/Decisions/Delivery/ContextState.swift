@@ -40,7 +40,6 @@ package enum ContextPolicy: Sendable, Hashable {
     case always
 }
 
-/// The result of setting a context.
 package enum ContextUpdate: Sendable, Equatable {
     case set(revision: UInt64)
     /// Its bytes equal those of this revision, which stays.

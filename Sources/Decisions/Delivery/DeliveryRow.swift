@@ -132,7 +132,6 @@ package enum DeliveryValue: Sendable, Equatable {
         }
     }
 
-    /// Reads the value of a row.
     package init(_ key: DeliveryRowKey, bytes: [UInt8]) throws(DeliveryRecordError) {
         switch (key.table, key.ordinal) {
         case (.outboundPayload, _), (.inboundPayload, _): self = .payload(bytes)

@@ -95,7 +95,6 @@ package struct DeliveryTransition<Effect: DeliveryEffect>: Sendable, Equatable {
     }
 }
 
-/// An effect of a queue or ledger.
 package protocol DeliveryEffect: Sendable, Equatable {
     /// The item's file is no longer needed (FIL-14).
     static func released(_ id: UniqueIdentifier) -> Self

@@ -17,7 +17,6 @@ package struct OutboundHeader: Sendable, Equatable {
     fileprivate(set) var contextEpoch: UInt64?
     var clock: QueueClock.Mark
 
-    /// The header of a new queue.
     package init(epoch: UInt64, at reading: ClockReading) {
         self.epoch = epoch
         clock = QueueClock.Mark(milliseconds: 0, wall: reading.wall.milliseconds)
@@ -32,14 +31,12 @@ package struct InboundHeader: Sendable, Equatable {
     fileprivate(set) var watermark: UInt64 = 0
     var clock: QueueClock.Mark
 
-    /// The header of a new ledger.
     package init(epoch: UInt64, at reading: ClockReading) {
         self.epoch = epoch
         clock = QueueClock.Mark(milliseconds: 0, wall: reading.wall.milliseconds)
     }
 }
 
-/// A header as the journal needs it.
 protocol QueueHeader: Sendable, Equatable {
     var epoch: UInt64 { get }
     var nextOrdinal: UInt64 { get }

@@ -65,7 +65,6 @@ struct RecordWriter {
         bytes.append(bigEndian: UInt64(bitPattern: number))
     }
 
-    /// Adds a pairing's epoch.
     mutating func add(epoch: UInt64?, as field: RecordField = .epoch) {
         guard let epoch else { return }
         precondition(Limits.epochs.contains(epoch), "an epoch that no reader takes")

@@ -82,7 +82,6 @@ extension QueueRecord {
     }
 }
 
-/// The records of a queue or ledger by ordinal.
 struct RecordTable<Record: QueueRecord>: Sendable {
     private var records = OrdinalTable<Record>()
     private var ordinalBySequence = OrdinalTable<UInt64>()

@@ -24,7 +24,6 @@ struct SourceShares: Sendable {
     /// An item was accepted, or is unfinished again.
     mutating func add(_ ordinal: UInt64) { unknown.insert(ordinal) }
 
-    /// An item has ended.
     mutating func remove(_ ordinal: UInt64) {
         unknown.remove(ordinal)
         guard let part = parts.removeValue(forKey: ordinal) else { return }
@@ -34,7 +33,6 @@ struct SourceShares: Sendable {
         if ordinalsByKey[key]?.isEmpty == true { ordinalsByKey[key] = nil }
     }
 
-    /// Looks up the sources of the items that have joined.
     mutating func lookUp(
         _ find: (UInt64) -> OutboundRecord?, sourceOf: (UniqueIdentifier) -> UniqueIdentifier?
     ) {

@@ -41,7 +41,6 @@ package struct UrgentBudget: Sendable, Equatable {
         return UrgentBudget()
     }
 
-    /// The budget's stored form.
     var stored: [UInt8] {
         var record = RecordWriter()
         record.add(.used, Int64(used))

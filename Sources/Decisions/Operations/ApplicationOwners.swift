@@ -57,7 +57,6 @@ package struct ApplicationOwners: ~Copyable, Sendable {
         case refused(RefusalName)
     }
 
-    /// The decision on a registration.
     package enum Claim: Sendable, Equatable {
         /// The app already belongs to this user, on this side.
         case owned
@@ -162,7 +161,6 @@ package struct ApplicationOwners: ~Copyable, Sendable {
     /// The apps that a user may own while the others own what they do.
     package func limit(of user: UInt32) -> Int { identifiers.limit(of: user) }
 
-    /// The operator assigns an app to a user.
     package mutating func assign(_ app: ApplicationIdentifier, to ownership: ApplicationOwnership) {
         withdraw(app)
         ownerships[app] = ownership

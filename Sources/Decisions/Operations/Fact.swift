@@ -68,7 +68,6 @@ package struct Fact: Sendable, Equatable {
     /// Milliseconds as a time for people.
     package func span(_ key: String) -> String { body[key]?.integerValue.map(Self.span) ?? "" }
 
-    /// A time for people.
     package static func span(milliseconds: Int64) -> String {
         switch milliseconds {
         case ..<1000: "\(max(0, milliseconds)) ms"

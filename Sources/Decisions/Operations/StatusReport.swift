@@ -4,7 +4,6 @@
 import TandemBase
 import TandemPropertyList
 
-/// Status as text for people.
 package struct StatusReport {
     private let facts: Fact
 
@@ -245,7 +244,6 @@ package struct JoinLinkReport: Sendable {
     /// - Parameter facts: a row of `links` in the answer to `status`.
     package init(_ facts: Fact) { self.facts = facts }
 
-    /// The bytes that name it.
     package var token: [UInt8] { facts.body["token"]?.dataValue ?? [] }
 
     /// Its short name, for eyes and for a command line.

@@ -116,7 +116,6 @@ extension Table {
         package static func digest(_ key: String) -> Column { Column(key) { $0.digest(key) } }
     }
 
-    /// A table with a row for each fact.
     package init(_ title: String, _ columns: [Column], of facts: [Fact]) {
         self.init(title, columns.map(\.name))
         for fact in facts { add(columns.map { $0.cell(fact) }) }

@@ -14,7 +14,6 @@ package struct EditableList: Sendable {
     private let group: Specifier
     private let tree: PageTree
 
-    /// A change of a list's items.
     package enum Change: Sendable, CaseIterable {
         case remove, up, down
     }

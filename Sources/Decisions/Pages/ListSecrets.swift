@@ -6,7 +6,6 @@ import TandemBase
 package import TandemPropertyList
 package import TandemSettings
 
-/// The secrets in one list's items.
 package struct ListSecrets: Sendable {
     private static var prefix: String { "<redacted:" }
     /// Bytes of a mark's code.

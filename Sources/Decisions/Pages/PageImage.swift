@@ -42,7 +42,6 @@ package struct PageImage: Sendable, Equatable {
 }
 
 extension PageImage.Kind {
-    /// Whether the bytes begin as an image of the kind does.
     fileprivate func begins(_ bytes: [UInt8]) -> Bool {
         switch self {
         case .png: bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])

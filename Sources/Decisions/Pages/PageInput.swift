@@ -329,7 +329,6 @@ package struct PageInput: Sendable, Equatable {
 }
 
 extension PageView.Kind {
-    /// Whether one of its choices is no value.
     fileprivate var offersNothing: Bool {
         switch self {
         case .choice(let choices), .radio(let choices): choices.options.contains { $0.value == nil }

@@ -325,7 +325,6 @@ private struct PageMaking {
         }
     }
 
-    /// The kinds that need no property.
     private func kindWithoutValue(_ specifier: Specifier) -> PageView.Kind? {
         switch specifier.kind {
         case .button: return .button

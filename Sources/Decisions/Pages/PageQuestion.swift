@@ -6,7 +6,6 @@ package import TandemPropertyList
 package import TandemSettings
 import TandemWire
 
-/// A question to a running app.
 package enum PageQuestion: Sendable, Equatable {
     /// The kinds, by the words of `register` (Session SES-80).
     package enum Kind: String, Sendable, CaseIterable {
@@ -159,7 +158,6 @@ package enum PageQuestion: Sendable, Equatable {
 
 /// An app's decisions about its pages at one moment: the answer to ``PageQuestion/page``.
 package struct RunningPage: Sendable, Equatable {
-    /// A choice of a running app.
     package struct Choice: Sendable, Equatable {
         package let label: String
         /// Its stored form.
@@ -451,7 +449,6 @@ package struct PageRefusal: Sendable, Equatable {
         }
     }
 
-    /// The form in the answer.
     package var dictionary: PropertyListDictionary {
         var form: PropertyListDictionary = ["text": .string(text)]
         if shakes { form["shake"] = true }

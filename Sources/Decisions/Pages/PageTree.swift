@@ -465,7 +465,6 @@ extension Specifier {
             kind, ["Key": .string(declaration.name), "Title": .string(declaration.title ?? declaration.name)])
     }
 
-    /// All texts that may be translated.
     var texts: [String] {
         let subtitles: [String] =
             switch subtitle {

@@ -281,7 +281,6 @@ package struct PageView: Sendable, Equatable {
         package let icon: SliderIcon?
     }
 
-    /// One value of several.
     package struct Choices: Sendable, Equatable {
         package let options: [Option]
         /// The option in force; nil if the value is none of them.
@@ -331,7 +330,6 @@ package struct PageView: Sendable, Equatable {
         /// The entry that adds one; nil if none can be added.
         package let add: Specifier?
         package let addTitle: String?
-        /// Whether an item can be changed.
         package let isItemEditable: Bool
         package let isDeletable: Bool
     }

@@ -131,7 +131,6 @@ package struct Specifier: Sendable, Equatable {
         return idioms.isEmpty || idioms.contains(device.idiom)
     }
 
-    /// The entry without these keys.
     package func without(_ keys: some Sequence<SpecifierKey>) -> Specifier {
         var entries = entries
         for key in keys { entries[key.rawValue] = nil }
@@ -146,7 +145,6 @@ extension Specifier {
         /// By the value's text; `YES` and `NO` for a toggle, `__default__` for every other value.
         case byValue([String: String])
 
-        /// The subtitle for a value's text.
         package func text(for value: String?) -> String? {
             switch self {
             case .fixed(let text): text
@@ -243,7 +241,6 @@ package struct TextTraits: Sendable, Equatable {
     }
 }
 
-/// How a date is chosen.
 package struct DateTraits: Sendable, Equatable {
     package enum Mode: String, Sendable, CaseIterable {
         case date = "Date"

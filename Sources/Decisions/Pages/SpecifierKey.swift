@@ -76,7 +76,6 @@ package enum SpecifierKey: String, Sendable, CaseIterable {
         case dictionary
     }
 
-    /// The form that the key's value has.
     package var form: Form {
         switch self {
         case .defaultValue, .trueValue, .falseValue: .any

@@ -57,7 +57,6 @@ package struct StringsTables: Sendable, Equatable {
         return known
     }
 
-    /// The translations for a reader.
     package func translation(for preferred: [String]) -> Translation {
         let order = languages.isEmpty ? [] : order(preferred)
         return Translation(languages: order.compactMap { tag in languages[tag].map { (tag: tag, tables: $0) } })

@@ -64,7 +64,6 @@ package struct IdentifierClaim: Sendable, Equatable {
 
 /// All claims of this secondary's primaries.
 package struct CustomIdentifierClaims: Sendable, Equatable {
-    /// The result of a declaration.
     package enum Verdict: Sendable, Equatable {
         case unchanged
         /// The first one, which is in force now, or the one in force again, which withdraws a waiting offer.

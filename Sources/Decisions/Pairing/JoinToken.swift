@@ -60,7 +60,6 @@ package enum JoinPolicy {
 }
 
 package struct TokenLedger: Sendable, Equatable {
-    /// The result of an attempt with a token.
     package enum Verdict: Sendable, Equatable {
         /// First use: the token is consumed now.
         case accepted
@@ -235,7 +234,6 @@ extension JoinToken {
         return secret.count == JoinTokenIdentifier.byteCount ? secret : nil
     }
 
-    /// The stored form.
     package var row: PropertyListDictionary {
         var row: PropertyListDictionary = [
             "token": .data(identifier.bytes), "expires": .integer(expires.milliseconds),

@@ -250,7 +250,6 @@ extension PairingRegistry {
         package let version: ProtocolVersion
         /// The sender's vendor identifier as claimed.
         package let device: UniqueIdentifier
-        /// The sender's name.
         package let name: String
         /// Its `received` contradicts this device's queues: one of the two stores was restored (DEL-10).
         package let contradictsQueues: Bool

@@ -38,13 +38,11 @@ package struct TrustedDevice: Sendable, Equatable {
     }
 }
 
-/// All devices trusted by hand.
 package struct TrustList: Sendable, Equatable {
     private var devices: [TrustedDevice]
 
     package init(devices: [TrustedDevice] = []) { self.devices = devices }
 
-    /// The entry for a pin in a role.
     package func device(_ pin: KeyIdentifier, as role: DeviceRole) -> TrustedDevice? {
         devices.first { $0.pin == pin && $0.role == role }
     }

@@ -24,7 +24,6 @@ package struct HandlingMemory<Verdict: Sendable>: ~Copyable, Sendable {
     /// - Parameter capacity: verdicts that are remembered: more than can be under way at once.
     package init(capacity: Int = 1024) { self.capacity = capacity }
 
-    /// An item was delivered.
     package mutating func arrived(_ item: ItemKey) -> Arrival {
         if let known = states[item] { return known }
         states[item] = .inHand

@@ -53,7 +53,6 @@ package struct Handovers<Token> {
         return waits.remove(at: index).token
     }
 
-    /// Ends all waits early.
     package mutating func stopWaiting() -> [Token] {
         defer { waits = [] }
         return waits.map(\.token)

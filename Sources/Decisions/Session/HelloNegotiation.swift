@@ -29,7 +29,6 @@ package enum HelloFailure: Error, Sendable, Equatable {
 }
 
 extension HelloFailure: CustomStringConvertible {
-    /// The text of the refusal.
     package var description: String {
         switch self {
         case .version: "no protocol version in common"

@@ -50,7 +50,6 @@ package struct PendingRequests<Token>: ~Copyable {
     /// Abandons a request, for example because its task was cancelled; nil if it has ended.
     package mutating func abandoned(_ id: UniqueIdentifier) -> Token? { entries.removeValue(forKey: id)?.token }
 
-    /// The tokens whose deadline has come.
     package mutating func expired(now: MonotonicTime) -> [Token] { remove { $0.deadline <= now } }
 
     /// The tokens of the default session's requests to a pairing that was switched away from.

@@ -50,13 +50,11 @@ struct RecordPool<Record: Sendable>: ~Copyable, Sendable {
 }
 
 extension RecordPool where Record: ChainedRecord {
-    /// The record behind this one in a chain.
     func next(_ number: Int, _ links: Record.Links) -> Int? {
         let next = records[number].links[links.rawValue].next
         return next < 0 ? nil : Int(next)
     }
 
-    /// Puts a record at the end of a chain.
     mutating func append(_ number: Int, to chain: inout Chain, _ links: Record.Links) {
         let own = Int32(truncatingIfNeeded: number)
         records[number].links[links.rawValue] = ChainLink(previous: chain.last, next: -1)

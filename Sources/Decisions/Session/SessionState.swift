@@ -80,7 +80,6 @@ extension SessionState {
         return body
     }
 
-    /// Reads a received body.
     package init(body: PropertyListDictionary, now: MonotonicTime) throws(WireError) {
         let fields = BodyFields(body)
         revision = try fields.unsigned("revision")

@@ -75,7 +75,6 @@ package struct LayerReading: Sendable {
     private var values: [SettingValue?]
     private var skipped: [LoadReport.Skipped] = []
 
-    /// Nothing is read yet.
     package init(_ schema: SettingsSchema, _ conversion: SettingConversion) {
         self.schema = schema
         self.conversion = conversion

@@ -14,7 +14,6 @@ package struct SchemaDocument: Sendable {
 
     /// The exact bytes; their SHA-256 names the document.
     package let bytes: [UInt8]
-    /// The declared properties.
     package let schema: SettingsSchema
     /// The pages that show them (Protocol/Pages.md); nil for an app without a bundle. It judges nothing.
     package let layout: PropertyListDictionary?
@@ -137,7 +136,6 @@ package struct SchemaError: Error, Sendable, Equatable {
     package let location: String
     package let fault: Fault
 
-    /// A fault at a key path.
     package init(_ location: String, _ fault: Fault) {
         self.location = location
         self.fault = fault

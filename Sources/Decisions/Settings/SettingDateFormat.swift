@@ -19,7 +19,6 @@ package struct SettingDateFormat: Sendable {
         func isField(_ wanted: Field) -> Bool { if case .field(let field, _) = self { field == wanted } else { false } }
     }
 
-    /// A letter of a pattern.
     private enum Field: Unicode.Scalar {
         case year = "y"
         case month = "M"

@@ -29,7 +29,6 @@ public enum SettingBounds: Sendable, Equatable {
     /// Of a Double.
     case double(ClosedRange<Double>)
 
-    /// The smallest and the largest value.
     var values: (least: SettingValue, most: SettingValue) {
         switch self {
         case .integer(let range): (.integer(range.lowerBound), .integer(range.upperBound))
@@ -38,7 +37,6 @@ public enum SettingBounds: Sendable, Equatable {
         }
     }
 
-    /// The bounds for people.
     package var text: String { "\(values.least.text) to \(values.most.text)" }
 }
 

@@ -63,7 +63,6 @@ package struct SettingEdits: Sendable, Equatable {
         }
     }
 
-    /// The form of the file.
     package var dictionary: PropertyListDictionary {
         var dictionary: PropertyListDictionary = ["v": 1, "values": .dictionary(values)]
         if !nothing.isEmpty { dictionary["nothing"] = .array(nothing.keys.map { .string($0) }) }
@@ -185,7 +184,6 @@ package struct JudgedEdit: Sendable {
     let isConverted: Bool
 }
 
-/// The edits that a schema takes.
 package struct TakenEdits: Sendable {
     /// One value or nil for each declaration, in its order.
     package fileprivate(set) var values: [SettingValue?]

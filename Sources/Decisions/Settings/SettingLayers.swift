@@ -2,7 +2,6 @@
 // value; the order of the cases of ``SettingLayer`` is the order of precedence. Every event returns one batch of
 // changes of effective values: a write that an override hides, or that changes nothing, is no change.
 
-/// The layered values of a configuration.
 package struct SettingLayers: Sendable {
     package let schema: SettingsSchema
     /// One row for each layer in the order of SettingLayer, one column for each declaration.
@@ -82,7 +81,6 @@ package struct SettingLayers: Sendable {
         return change(origin) { $0[layer.rawValue] = payload?.values ?? empty }
     }
 
-    /// Takes the stored preferences of a synchronisation.
     package mutating func take(_ outcome: PreferenceOutcome) -> SettingChanges {
         change(.user) { $0[SettingLayer.storedPreference.rawValue] = outcome.values }
     }

@@ -1,7 +1,6 @@
 // Spellings of a property's name outside of the code: snake case in configuration files, capitals in the environment,
 // hyphens on the command line, initials for people. Nothing here depends on a locale.
 
-/// The spellings of names.
 package enum SettingSpelling {
     /// The camel case of a key in snake case: `my_API_key` is `myApiKey`. A key without an underscore stays as it is.
     package static func camelCase(ofSnakeCase key: String) -> String {

@@ -46,7 +46,6 @@ public enum SettingValue: Sendable, Equatable {
         return .array(unique.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.flatMap(\.value))
     }
 
-    /// Whether a property of the type may have the value.
     func isOf(_ type: SettingType, allowsNothing: Bool) -> Bool {
         switch self {
         case .nothing: allowsNothing

@@ -3,7 +3,6 @@
 
 import TandemBase
 
-/// The offsets of a time zone over time.
 package struct TimeZoneRules: Sendable {
     /// Seconds since 1970 from which an offset holds, ascending, and that offset in seconds to the east.
     private let changes: [(since: Int64, offset: Int)]

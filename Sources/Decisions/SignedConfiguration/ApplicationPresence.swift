@@ -110,7 +110,6 @@ struct ApplicationPresence: Sendable, Equatable {
         return unjudged != deliveries
     }
 
-    /// The app has applied a configuration of this digest.
     mutating func applied(_ digest: [UInt8]) {
         offerJudged()
         appliedLast.insert(digest)

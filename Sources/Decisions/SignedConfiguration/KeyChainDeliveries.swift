@@ -38,7 +38,6 @@ package struct KeyChainDeliveries: Sendable, Equatable {
         package let envelope: [UInt8]
     }
 
-    /// The consequences of an occasion to deliver.
     package struct Transition: Sendable, Equatable {
         /// To be queued, in this order.
         package fileprivate(set) var items: [Item] = []

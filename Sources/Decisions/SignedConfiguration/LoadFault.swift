@@ -60,7 +60,6 @@ package struct LoadFault: Sendable {
     /// Whether the app has not judged the configuration: it may be a good one.
     package var isUnjudged: Bool { rejection == nil }
 
-    /// Whether the app has loaded other bytes, or none.
     package var isOfOtherBytes: Bool { if case .otherBytes = cause { true } else { false } }
 
     /// The fault, if it is about this configuration.

@@ -7,7 +7,6 @@ import TandemWire
 /// The receiving end of one file: it requests bytes from where its partial file ends, takes only the chunk that comes
 /// next, and asks again when one is missing or nothing comes. It never requests bytes twice that it has written.
 package struct FileReceiver: Sendable, Equatable {
-    /// The step after an event.
     package enum Step: Sendable, Equatable {
         case nothing
         /// Write the bytes of this chunk, then call ``FileReceiver/wrote(_:at:)``.
