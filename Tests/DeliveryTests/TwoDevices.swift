@@ -51,7 +51,6 @@ struct TwoDevices: ~Copyable {
     var bodies: [UniqueIdentifier: [UInt8]] = [:]
     var outcomes: [UniqueIdentifier: Outcome] = [:]
     var handed: [UniqueIdentifier] = []
-    var handledDurably: [UniqueIdentifier: Int] = [:]
     var handlersReturned: [UniqueIdentifier: Int] = [:]
 
     init(seed: UInt64) throws {

@@ -166,7 +166,7 @@ package struct ItemPacks: Sendable {
         let count = try number(4, of: &rest, key.table)
         guard count <= rest.count else { throw .invalid(key.table, field: "count") }
         defer { rest = rest.dropFirst(Int(count)) }
-        return (DeliveryRowKey(Tables(ofPacks: key.table).items, key.queue, ordinal), rest.prefix(Int(count)))
+        return (DeliveryRowKey(Tables(of: key.table).items, key.queue, ordinal), rest.prefix(Int(count)))
     }
 
     private static func number(
@@ -185,22 +185,14 @@ extension ItemPacks {
         package let packs: DeliveryTable
         package let ends: DeliveryTable
 
-        package init(of items: DeliveryTable) {
-            self = items == .outboundItem ? Self.outbound : Self.inbound
-            precondition(self.items == items, "a table of items")
+        /// - Parameter table: its items' or its packs'.
+        package init(of table: DeliveryTable) {
+            switch table {
+            case .outboundItem, .outboundPack: (items, packs, ends) = (.outboundItem, .outboundPack, .outboundEnd)
+            case .inboundItem, .inboundPack: (items, packs, ends) = (.inboundItem, .inboundPack, .inboundEnd)
+            default: preconditionFailure("no items or packs are in the table")
+            }
         }
-
-        package init(ofPacks packs: DeliveryTable) {
-            self = packs == .outboundPack ? Self.outbound : Self.inbound
-            precondition(self.packs == packs, "a table of packs")
-        }
-
-        private init(_ items: DeliveryTable, _ packs: DeliveryTable, _ ends: DeliveryTable) {
-            (self.items, self.packs, self.ends) = (items, packs, ends)
-        }
-
-        private static var outbound: Tables { Tables(.outboundItem, .outboundPack, .outboundEnd) }
-        private static var inbound: Tables { Tables(.inboundItem, .inboundPack, .inboundEnd) }
     }
 }
 

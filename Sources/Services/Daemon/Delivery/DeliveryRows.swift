@@ -157,7 +157,7 @@ struct DeliveryRows {
     }
 
     private mutating func add(_ key: DeliveryRowKey, _ bytes: [UInt8]) throws(DeliveryRecordError) {
-        let tables = ItemPacks.Tables(ofPacks: key.table)
+        let tables = ItemPacks.Tables(of: key.table)
         let ended = ends[tables.ends]?[key.queue] ?? []
         // In its place: a copy for each row would be felt with thousands of packs.
         let found = try packs[tables.items, default: [:]][key.queue, default: ItemPacks(key.queue, items: tables.items)]
