@@ -105,6 +105,15 @@ enum Fixture {
         return slot.timePassed(running: ConfigurationLimits.trial, now: now)
     }
 
+    /// Version 50, signed by a stranger where that is allowed.
+    @discardableResult
+    static func receiveWaived(by slot: inout ConfigurationSlot) throws -> ApplyTransition {
+        var context = try context()
+        context.allowsInvalidSignatures = true
+        let envelope = try ConfigurationSigner.sign(try payload(version: 50), with: [stranger])
+        return slot.received(envelope, by: delivery, in: context)
+    }
+
     /// Brings a configuration to `applied` as a daemon and its app do.
     static func apply(
         _ envelope: [UInt8], to slot: inout ConfigurationSlot, in context: VerificationContext? = nil

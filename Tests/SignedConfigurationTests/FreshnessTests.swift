@@ -368,10 +368,7 @@ import Testing
         // The trial passes, because none is offered above one on trial.
         _ = slot.applicationDisconnected(.inOrder)
         _ = slot.applicationConnected()
-        var context = try Fixture.context()
-        context.allowsInvalidSignatures = true
-        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
-        _ = slot.received(foreign, by: Fixture.delivery, in: context)
+        try Fixture.receiveWaived(by: &slot)
         _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         #expect(slot.waived?.record.version == 50)
         _ = slot.timePassed(running: .seconds(10), now: Fixture.now + .seconds(4))

@@ -349,10 +349,7 @@ import Testing
     func aWaivedSignatureMovesNoMarkAndYieldsToGoodOnes() throws {
         var slot = try Fixture.usedSlot()
         let mark = slot.mark
-        var context = try Fixture.context()
-        context.allowsInvalidSignatures = true
-        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
-        _ = slot.received(foreign, by: Fixture.delivery, in: context)
+        try Fixture.receiveWaived(by: &slot)
         #expect(slot.staged?.isWaived == true)
         let answer = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         guard case .report(let facts)? = answer.changes.last
@@ -373,10 +370,7 @@ import Testing
     func aWaivedSignatureDoesNotOutliveThePermission(_ isOnTrial: Bool) throws {
         var slot = try Fixture.usedSlot()
         let (good, mark) = (slot.active, slot.mark)
-        var context = try Fixture.context()
-        context.allowsInvalidSignatures = true
-        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
-        _ = slot.received(foreign, by: Fixture.delivery, in: context)
+        try Fixture.receiveWaived(by: &slot)
         _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         if !isOnTrial { Fixture.live(&slot) }
         let restart = {
@@ -384,7 +378,7 @@ import Testing
                 key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, waived: slot.waived,
                 trial: slot.trial, loadReports: slot.loadReports)
         }
-        context.allowsInvalidSignatures = false
+        let context = try Fixture.context()
         var allowing = restart()
         #expect(allowing.started(in: context, allowsInvalid: true) == ApplyTransition() && allowing.needsPermission)
         var strict = restart()

@@ -18,6 +18,14 @@ import Testing
         return attempts
     }
 
+    /// The app ends and starts again until the next end is the last one.
+    private static func useAttempts(_ slot: inout ConfigurationSlot) {
+        for _ in 1..<limit {
+            slot.applicationDisconnected()
+            _ = slot.applicationConnected()
+        }
+    }
+
     // MARK: a good one
 
     @Test("CTL-25, CFG-61: the verdict of this device's own app says that its configuration is on trial, also again")
@@ -80,10 +88,7 @@ import Testing
     @Test("CFG-61: another target of the app is no failure")
     func anotherTargetIsNoFailure() throws {
         var slot = try Fixture.tryingSlot()
-        for _ in 1..<Self.limit {
-            slot.applicationDisconnected()
-            _ = slot.applicationConnected()
-        }
+        Self.useAttempts(&slot)
         #expect(slot.trial?.attempts == Self.limit)
         #expect(slot.applicationDisconnected(.switched).verdict == nil)
         #expect(slot.active?.record.version == 7 && slot.trial != nil)
@@ -124,10 +129,7 @@ import Testing
         var slot = try Fixture.slot()
         _ = slot.applicationConnected()
         try Fixture.apply(try Fixture.envelope(), to: &slot)
-        for _ in 1..<Self.limit {
-            slot.applicationDisconnected()
-            _ = slot.applicationConnected()
-        }
+        Self.useAttempts(&slot)
         #expect(slot.applicationDisconnected().verdict == .failed)
         #expect(slot.active == nil && slot.mark?.version == 7 && slot.mark?.isActive == false)
     }
@@ -389,10 +391,7 @@ import Testing
         #expect(answer.reports.last?.good?.version == 8, "CFG-50: the active one after the verdict")
         #expect(slot.trial?.previous == good && slot.trial?.replaced == first)
         #expect(slot.trial?.covers(first) == true)
-        for _ in 1..<Self.limit {
-            slot.applicationDisconnected()
-            _ = slot.applicationConnected()
-        }
+        Self.useAttempts(&slot)
         _ = slot.applicationDisconnected()
         #expect(slot.active == good && slot.mark?.version == 8)
     }
@@ -400,19 +399,13 @@ import Testing
     @Test("CFG-22, CFG-63: one with a waived signature is on trial, moves no mark when it fails, and waits for another")
     func waivedOnTrial() throws {
         var slot = try Fixture.tryingSlot()
-        var context = try Fixture.context()
-        context.allowsInvalidSignatures = true
-        let foreign = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
-        #expect(slot.received(foreign, by: Fixture.delivery, in: context).verdict == .waitingForApplication)
+        #expect(try Fixture.receiveWaived(by: &slot).verdict == .waitingForApplication)
         Fixture.live(&slot)
         #expect(slot.trial == nil && slot.phase == .offered, "offered when the trial has passed")
         _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         let mark = slot.mark
         #expect(slot.waived?.record.version == 50 && slot.trial?.previous == nil)
-        for _ in 1..<Self.limit {
-            slot.applicationDisconnected()
-            _ = slot.applicationConnected()
-        }
+        Self.useAttempts(&slot)
         let failed = slot.applicationDisconnected()
         #expect(failed.verdict == .failed && failed.reports.last?.isWaived == true)
         #expect(slot.waived == nil && slot.active?.record.version == 7 && slot.mark == mark)
