@@ -83,36 +83,24 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
             return true
         }
         let bytes = try formed(edit.applied(to: content.entries))
-        if let damage = content.damage {
-            let aside = try place.trying { () throws(FileError) in try directory.keepAside(place.name) }
-            // One that was too large to be read cannot be compared.
-            guard try replace(content.bytes, with: bytes, in: directory, isKnown: content.bytes != nil) else {
-                return false
-            }
-            throw PreferenceStoreError(damage.reason, store: path, detail: damage.detail, aside: aside)
+        var aside: String?
+        if content.damage != nil {
+            aside = try place.trying { () throws(FileError) in try directory.keepAside(place.name) }
         }
-        return try replace(content.bytes, with: bytes, in: directory, isKnown: true)
-    }
-
-    /// - Parameters:
-    ///   - old: the bytes that were read; nil for no file.
-    ///   - isKnown: whether anything but the old bytes must stay.
-    /// - Returns: false if another writer was faster.
-    private func replace(
-        _ old: [UInt8]?, with bytes: [UInt8], in directory: OwnedDirectory, isKnown: Bool
-    ) throws(PreferenceStoreError) -> Bool {
         do throws(FileError) {
-            if isKnown {
-                try directory.replace(place.name, with: bytes, insteadOf: old, limit: form.limit)
+            if content.damage == nil || content.bytes != nil {
+                try directory.replace(place.name, with: bytes, insteadOf: content.bytes, limit: form.limit)
             } else {
+                // One that was too large to be read cannot be compared.
                 try directory.replace(place.name, with: bytes)
             }
-            return true
         } catch .changedMeanwhile {
             return false
         } catch {
             throw PreferenceStoreError(error, store: path)
         }
+        guard let damage = content.damage else { return true }
+        throw PreferenceStoreError(damage.reason, store: path, detail: damage.detail, aside: aside)
     }
 
     private struct Content {
@@ -126,11 +114,9 @@ public final class FilePreferences: PreferenceStore, BoundedPreferenceStore {
         var content = Content()
         do throws(FileError) {
             content.bytes = try directory.read(place.name, limit: form.limit, trust: .ownOrRootsAndUnwritable)
-        } catch .tooLarge(let path, let limit) {
-            let text = FileError.tooLarge(path: path, limit: limit).description
-            content.damage = PreferenceStoreError(.damaged, store: self.path, detail: text)
         } catch {
-            throw PreferenceStoreError(error, store: path)
+            guard case .tooLarge = error else { throw PreferenceStoreError(error, store: path) }
+            content.damage = PreferenceStoreError(.damaged, store: path, detail: error.description)
         }
         guard let bytes = content.bytes else { return content }
         do throws(PreferenceFault) {

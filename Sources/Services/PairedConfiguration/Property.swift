@@ -21,15 +21,16 @@ public final class Property<Value: Sendable>: Sendable {
     init(
         _ form: SettingForm<Value>, _ editor: SettingEditor, _ value: Value, _ summary: String,
         bounds: SettingBounds? = nil, icon: SliderIcon? = nil, pattern: String? = nil,
-        choices: [SettingChoice] = [], toggleValues: ToggleValues? = nil, key: String? = nil, traits: PropertyTraits
+        choices: [SettingChoice] = [], toggleValues: ToggleValues? = nil, key: String? = nil, restart: Bool,
+        secret: Bool, access: SettingAccess, title: String?, page: String?
     ) {
         self.form = form
         declared = value
         self.key = key
         var declaration = SettingDeclaration(
             type: form.type, editor: editor, summary: summary, bounds: bounds, pattern: pattern, choices: choices,
-            icon: icon, needsRestart: traits.restart, isSecret: traits.secret, allowsNothing: form.allowsNothing,
-            toggleValues: toggleValues, title: traits.title, page: traits.page, access: traits.access,
+            icon: icon, needsRestart: restart, isSecret: secret, allowsNothing: form.allowsNothing,
+            toggleValues: toggleValues, title: title, page: page, access: access,
             initialValue: Self.initial(value, form))
         if !form.readsAll {
             let read = form.read
@@ -116,17 +117,6 @@ public final class Property<Value: Sendable>: Sendable {
 private struct PropertyState {
     var declaration: SettingDeclaration
     var home: (store: SettingsStore, index: Int)?
-}
-
-/// Traits that each wrapper can declare of its property, whatever its editor.
-struct PropertyTraits {
-    let restart: Bool
-    let secret: Bool
-    let access: SettingAccess
-    /// Its label on a settings page; nil for its name.
-    let title: String?
-    /// The page that shows it; nil for the first one.
-    let page: String?
 }
 
 extension Property: AnyProperty {

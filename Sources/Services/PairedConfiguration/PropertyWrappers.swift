@@ -41,7 +41,7 @@ public import TandemSettings
         let values = ToggleValues(on: on, off: off)
         projectedValue = Property(
             .ofSetting, .toggle, wrappedValue, summary, toggleValues: values == ToggleValues() ? nil : values,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 }
 
@@ -75,7 +75,7 @@ public import TandemSettings
     ) {
         projectedValue = Property(
             .ofSetting, .slider, wrappedValue, summary, bounds: Value.settingBounds(range), icon: icon,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 }
 
@@ -111,7 +111,7 @@ public import TandemSettings
     ) where Value: NumericSetting {
         projectedValue = Property(
             .ofSetting, .edit, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 
     /// Text; a nil of an optional breaks no pattern.
@@ -122,7 +122,7 @@ public import TandemSettings
     ) where Value: TextSetting {
         projectedValue = Property(
             .ofSetting, .edit, wrappedValue, summary, pattern: pattern,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 
     /// A number without bounds, for the compiler to say what is missing.
@@ -165,7 +165,7 @@ public import TandemSettings
     ) {
         projectedValue = Property(
             .ofSetting, .choice, wrappedValue, summary, choices: .labelled(choices),
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 }
 
@@ -177,7 +177,7 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ) {
         projectedValue = Property(
             .ofSetting, .choice, wrappedValue, summary, choices: Value.settingChoices,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 }
 
@@ -215,7 +215,7 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
         projectedValue = Property(
             .ofSetting, .editableChoice, wrappedValue, summary, bounds: Value.settingBounds(range), pattern: pattern,
             choices: .labelled(choices),
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 
     /// Text; the choices keep the rule too.
@@ -226,7 +226,7 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ) where Value: TextSetting {
         projectedValue = Property(
             .ofSetting, .editableChoice, wrappedValue, summary, pattern: pattern, choices: .labelled(choices),
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 }
 
@@ -259,7 +259,7 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ) where Value: SettingRepresentable {
         projectedValue = Property(
             .ofSetting, .preference, wrappedValue, summary, choices: Value.settingChoices, key: key,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 
     /// Any other Codable type. See ``VersionedSetting`` for types whose form changes between releases.
@@ -270,7 +270,7 @@ extension Choice where Value: RawRepresentable & CaseIterable, Value.RawValue: S
     ) where Value: Codable {
         projectedValue = Property(
             .ofCodable, .preference, wrappedValue, summary, key: key,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 }
 
@@ -283,7 +283,7 @@ extension Preference {
     ) where Value == Wrapped? {
         projectedValue = Property(
             .ofCodable, .preference, wrappedValue, summary, key: key,
-            traits: PropertyTraits(restart: restart, secret: secret, access: access, title: title, page: page))
+            restart: restart, secret: secret, access: access, title: title, page: page)
     }
 }
 

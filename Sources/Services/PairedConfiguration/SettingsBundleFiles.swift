@@ -103,9 +103,9 @@ struct SettingsBundleFiles {
     private func strings(_ region: String?, _ problems: inout [SettingsBundleProblem]) -> StringsTables {
         var tables = StringsTables(region: region)
         for bundle in bundles.reversed() {
-            for folder in ((try? bundle.names()) ?? []).sorted() where folder.hasSuffix(".lproj") {
+            for folder in (try? bundle.names()) ?? [] where folder.hasSuffix(".lproj") {
                 guard let directory = try? EnvironmentFile.opened("\(bundle.path)/\(folder)") else { continue }
-                for file in ((try? directory.names()) ?? []).sorted() where file.hasSuffix(".strings") {
+                for file in (try? directory.names()) ?? [] where file.hasSuffix(".strings") {
                     do {
                         let bytes = try directory.read(
                             named: file, limit: StringsReader.maximumLength, trust: .ownOrRootsAndUnwritable)
