@@ -78,7 +78,7 @@ import TandemReactor
     {
         switch arguments.first {
         case nil: throw .usage("a command is missing")
-        case "--version"?: console.print("tandem \(Version.text)")
+        case "--version"?: console.print(Version.text)
         case "--help"?, "-h"?: console.write(Help.overview)
         case "help"? where arguments.count == 1: console.write(Help.overview)
         case "help"?:
@@ -113,5 +113,5 @@ import TandemReactor
 }
 
 enum Version {
-    static let text = PairedSession.version + BuildCommit.suffix
+    static let text = "tandem " + PairedSession.version + BuildCommit.suffix
 }

@@ -6,34 +6,25 @@ package import TandemPropertyList
 import TandemReactor
 package import TandemWire
 
-/// Asks a daemon and waits; used on one thread.
-package final class ControlClient {
+/// Asks a daemon and waits.
+package enum ControlClient {
     /// A signal came before the answer.
     package struct Interruption: Error {}
 
-    private let loop: EventLoop
-    private let path: String
-    private let software: String
-
-    /// A client of the daemon whose local socket is at `path`.
-    /// - Parameter software: the name and version of the program, for the daemon's log.
-    package init(path: String, software: String) throws {
-        self.path = path
-        self.software = software
-        loop = try EventLoop()
-    }
-
     /// Sends one command and waits for its result.
     /// - Parameters:
+    ///   - path: the daemon's local socket.
     ///   - time: how long the command itself may take in the daemon.
     ///   - patience: how long all the rest may take.
+    ///   - software: the name and version of the program, for the daemon's log.
     ///   - isInterruptible: whether a signal ends it with ``Interruption``; the process is prepared for that.
     /// - Throws: ``ControlError`` if the daemon refuses the request or does not answer, ``Interruption`` after a
     ///   signal.
-    package func ask(
-        _ command: ControlName, _ body: PropertyListDictionary = [:], time: Duration = .zero,
-        patience: Duration = ControlExchange.patience, isInterruptible: Bool = false
+    package static func ask(
+        at path: String, _ command: ControlName, _ body: PropertyListDictionary, time: Duration,
+        patience: Duration = ControlExchange.patience, software: String, isInterruptible: Bool = false
     ) throws -> PropertyListDictionary {
+        let loop = try EventLoop()
         var isInterrupted = false
         var answer: ControlExchange.Answer?
         let signals = isInterruptible ? try SignalSource(loop: loop) { _ in isInterrupted = true } : nil

@@ -8,16 +8,13 @@ import TandemPropertyList
 import TandemWire
 
 extension ControlClient {
-    /// A client of the daemon whose local socket is at `path`.
-    convenience init(path: String) throws { try self.init(path: path, software: "tandem \(Version.text)") }
-
     /// Asks the daemon at a path, for a command with several requests to one daemon, or with several daemons. It warns
     /// of the rows for which the answer had no room.
     static func answer(
         at path: String, _ command: ControlName, _ body: PropertyListDictionary, time: Duration = .zero,
         patience: Duration = ControlExchange.patience
     ) throws -> PropertyListDictionary {
-        let answer = try ControlClient(path: path).ask(command, body, time: time, patience: patience)
+        let answer = try ask(at: path, command, body, time: time, patience: patience, software: Version.text)
         Fact(answer).leftOut.forEach { Console().warn($0) }
         return answer
     }

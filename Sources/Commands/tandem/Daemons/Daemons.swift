@@ -61,7 +61,7 @@ extension Subcommand {
             let settings = try DaemonSettings(arguments, Environment())
             let options = try DaemonOptions(role: role, settings: settings).options()
             try ServiceRun.run(log: settings.log, on: console) { loop, log, fail in
-                let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log.handler)
+                let node = try Node(options, software: Version.text, loop: loop, log: log.handler)
                 node.onFatal = { fail(CommandFailure.refused("\($0)")) }
                 try node.start()
                 let listening = node.listening.map(\.description).joined(separator: ", ")

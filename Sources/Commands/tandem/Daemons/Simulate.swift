@@ -42,7 +42,7 @@ extension Subcommand {
         let directory = try OwnedDirectory(path: try arguments.required("local"))
         try ServiceRun.run(log: try LogOption.level(arguments), on: console) { loop, log, _ in
             let simulator = Simulator(
-                scheduler: loop, software: "tandem \(Version.text)", user: geteuid(), secondaries: secondaries,
+                scheduler: loop, software: Version.text, user: geteuid(), secondaries: secondaries,
                 connections: connections, files: try directory.directory(named: "files"), log: log.handler)
             try simulator.listen(in: directory.path, loop: loop)
             let path = directory.path

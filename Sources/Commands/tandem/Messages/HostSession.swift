@@ -23,7 +23,7 @@ extension Arguments {
         var options = PairedSessionOptions(application: try application().description, socketPath: path)
         options.receivesMessages = receives
         options.channels = channels
-        options.software = "tandem \(Version.text)"
+        options.software = Version.text
         return try PairedSession(options)
     }
 }

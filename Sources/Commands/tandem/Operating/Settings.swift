@@ -269,7 +269,7 @@ extension Subcommand {
         for row in answer.rows where row.text("layer") == "signed" && row.body["edited"] == true {
             console.warn("\(row.text("key")): the edit is stored, but the value of a signed configuration hides it")
         }
-        if arguments.has("json") { return console.print(json: answer.json) }
+        if arguments.has("json") { return console.print(json: answer.json()) }
         for line in answer.table.lines { console.print(line) }
     }
 }
@@ -327,13 +327,9 @@ private struct SettingsAnswer {
         rows.removeAll { row in !keys.contains { row.body["key"] == .string($0) } }
     }
 
-    /// Values as they are: an app's data is no identifier.
-    var json: PropertyListValue {
-        .dictionary(["settings": .array(rows.map { .dictionary($0.body) })])
-    }
-
-    /// The same, each row with the rules of its property where it has any.
-    func json(with schema: SettingsSchema) -> PropertyListValue {
+    /// Values as they are, since an app's data is no identifier; each row with the rules of its property, where the
+    /// schema has any.
+    func json(with schema: SettingsSchema = SettingsSchema([])) -> PropertyListValue {
         let rows = rows.map { row -> PropertyListValue in
             var body = row.body
             if let rules = declaration(of: row, in: schema)?.rules, !rules.isEmpty {

@@ -54,6 +54,7 @@ extension Subcommand {
                     step = try arguments.send(.settingsSet, body, at: path) { answer in
                         let warnings = EditReport(answer).warnings { editor.name(of: $0) }
                         for warning in warnings { console.warn(Printable.text(warning)) }
+                        return .show
                     }
                 } catch ControlError.unfit(let text, let checks) {
                     step = editor.refused(text, PageRefusal.all(in: checks), of: values)
@@ -68,7 +69,9 @@ extension Subcommand {
                 step = isAgreed ? change : .say(["Nothing was changed."])
                 continue editing
             case .press(let key):
-                step = try arguments.press(key, at: path)
+                step = try arguments.send(.settingsPress, ["key": .string(key)], at: path) { answer in
+                    .say([answer["text"]?.stringValue ?? "Done."])
+                }
                 continue editing
             case .end: break editing
             }
@@ -87,25 +90,16 @@ extension Subcommand {
 }
 
 extension Arguments {
-    /// Sends a change; its refusal is a text for the person, except that of the app's own checks.
-    /// - Parameter taken: gets the answer to a change that is stored.
+    /// Sends a request; its refusal is a text for the person, except that of the app's own checks.
+    /// - Parameter taken: makes the next step of the answer.
     fileprivate func send(
         _ command: ControlName, _ body: PropertyListDictionary, at path: String,
-        taken: (PropertyListDictionary) -> Void = { _ in }
+        taken: (PropertyListDictionary) -> PageEditor.Step = { _ in .show }
     ) throws -> PageEditor.Step {
         do {
-            taken(try ControlClient.answer(at: path, command, try settings(body)))
-            return .show
+            return taken(try ControlClient.answer(at: path, command, try settings(body)))
         } catch ControlError.refused(_, let text) {
             return .refuse(text)
         }
-    }
-
-    /// Presses a button; what the app says is for the person.
-    fileprivate func press(_ key: String, at path: String) throws -> PageEditor.Step {
-        do {
-            let answer = try ControlClient.answer(at: path, .settingsPress, try settings(["key": .string(key)]))
-            return .say([answer["text"]?.stringValue ?? "Done."])
-        } catch ControlError.refused(_, let text) { return .refuse(text) }
     }
 }

@@ -93,7 +93,7 @@ enum OfflineJoin {
         let options = try DaemonOptions(role: .secondary, settings: settings).withoutSockets()
         let loop = try EventLoop()
         let log = LogSink(lending: STDERR_FILENO, threshold: .error)
-        let node = try Node(options, software: "tandem \(Version.text)", loop: loop, log: log.handler)
+        let node = try Node(options, software: Version.text, loop: loop, log: log.handler)
         let caller = Caller(geteuid(), isOperator: true)
         let request = ControlRequest(command: ControlName.join.rawValue, body: body, caller: caller)
         let signals = try SignalSource(loop: loop) { signal in

@@ -177,7 +177,8 @@ struct ApplyFollower {
     }
 
     private func ask(_ more: PropertyListDictionary, time: Duration) throws -> PropertyListDictionary {
-        try ControlClient(path: path).ask(.apply, body.merging(more), time: time, isInterruptible: true)
+        try ControlClient.ask(
+            at: path, .apply, body.merging(more), time: time, software: Version.text, isInterruptible: true)
     }
 
     /// Those that results are awaited of. One without the app is awaited only where no other one has it: it may

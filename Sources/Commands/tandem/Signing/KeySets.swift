@@ -203,7 +203,7 @@ struct AnchorFile {
         let bytes = try LocalFile(path: path).read()
         let content = String(decoding: bytes, as: UTF8.self)
         do {
-            if bytes.starts(with: "bplist".utf8) {
+            if EnvelopeInput.isEnvelope(bytes) {
                 history = try KeySetHistory(anchor: bytes)
                 text = KeySetText.text(of: bytes)
             } else if KeySetText.isKeySet(content) {
@@ -440,7 +440,8 @@ private enum StatementDescription {
         switch envelope.claimedType {
         case .configuration:
             let fields = try PropertyListReader.readDictionary(envelope.payload)
-            return ["configuration"] + fields.map { "  \(Printable.text($0.key)) = \(text($0.value))" }
+            return ["configuration"]
+                + fields.map { "  \(Printable.text($0.key)) = \(PropertyListJSON.text(Fact.plain($0.value)))" }
         case .keySet, .revocation: return try lines(ofStatement: bytes, after: chain)
         case .report, .carrier, nil:
             throw VerificationFailure(.wrongType, "it is no configuration, key set or revocation")
@@ -469,10 +470,6 @@ private enum StatementDescription {
 
     private static func named(_ word: String, _ keys: Set<KeyIdentifier>) -> [String] {
         keys.map { "\(word)  \($0.hexadecimal)" }.sorted()
-    }
-
-    private static func text(_ value: PropertyListValue) -> String {
-        PropertyListJSON.text(Fact.plain(value))
     }
 }
 
