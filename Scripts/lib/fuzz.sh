@@ -22,7 +22,7 @@ fuzz_rooms=(
     PairedSessionFoundation:Sources/Services/PairedSessionFoundation
 )
 fuzz_support=(
-    "$root"/Tests/TestSupport/{SeededGenerator,Envelope+Values,ProtocolText,Oracles/*}.swift
+    "$root"/Tests/TestSupport/{SeededGenerator,Envelope+Values,Checkout,TemporaryDirectory,Oracles/*}.swift
     "$root"/Tests/TestSupport/Doubles/{FaultPlan,InProcessStream,ManualScheduler,StreamDefaults}.swift
 )
 fuzz_sources=("$root"/Tests/Fuzz/*.swift "$root"/Tests/PairedSessionTests/{DaemonFrames,SessionOracle}.swift)

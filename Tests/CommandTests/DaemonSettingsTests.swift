@@ -97,9 +97,8 @@ import Testing
         #expect(variables.texts(.listen) == ["a:1", "b:2"])
     }
 
-    @Test func `CTL-50: the table in the protocol is that of the declarations, and help has each option`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-        let text = try String(contentsOf: root.appendingPathComponent("Protocol/Control.md"), encoding: .utf8)
+    @Test func `CTL-50: the table in the protocol is that of the declarations, and help has each option`() {
+        let text = Checkout.text(of: "Protocol/Control.md")
         #expect(text.contains("\n\n\(DaemonOption.table.joined(separator: "\n"))\n\n"), "\(DaemonOption.table)")
         for daemon in [Subcommand.primary, .secondary] {
             for option in DaemonOption.all { #expect(Help.page(of: daemon).contains(option.option.usage)) }

@@ -2,6 +2,7 @@
 
 import Foundation
 import TandemControl
+import TandemTestSupport
 import Testing
 
 @testable import tandem
@@ -9,8 +10,7 @@ import Testing
 @Suite struct SubcommandTests {
     /// The sources of the command.
     private func sources() throws -> [String] {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        let folder = root.deletingLastPathComponent().appendingPathComponent("Sources/Commands/tandem").path
+        let folder = Checkout.path("Sources/Commands/tandem")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
         return try files.map { try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
     }
@@ -25,8 +25,7 @@ import Testing
     }
 
     @Test func `CTL-67: the table of JSON has each command with --json, and no other`() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
-        let text = try String(contentsOf: root.appendingPathComponent("Protocol/Control.md"), encoding: .utf8)
+        let text = Checkout.text(of: "Protocol/Control.md")
         let clause = try #require(text.split(separator: "**CTL-67**").last?.split(separator: "\n## ").first)
         let cells = clause.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap {
             $0.split(separator: "|").first

@@ -222,10 +222,8 @@ struct ErrorCodeTests {
     }
 
     @Test("SES-37: the protocol's table has each code once, and says of the impossible ones why")
-    func table() throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../Protocol/Session.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
+    func table() {
+        let text = Checkout.text(of: "Protocol/Session.md")
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| 70") }
         for code in SessionError.Code.allCases {
             let row = rows.filter { $0.hasPrefix("| \(code.rawValue) | `\(code)` |") }

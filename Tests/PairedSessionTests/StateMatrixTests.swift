@@ -140,10 +140,8 @@ struct StateMatrixTests {
     }
 
     @Test("SES-38: the table of the protocol is the one that is tested")
-    func text() throws {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../Protocol/Session.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
+    func text() {
+        let text = Checkout.text(of: "Protocol/Session.md")
         #expect(text.contains(StateMatrix.text))
     }
 }

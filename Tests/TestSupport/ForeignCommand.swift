@@ -1,16 +1,17 @@
-// A script of this repository as another party of a test: started, waited for, its words kept.
+// Commands that are not this package's, as another party of a test: started, waited for, their words kept.
 
 import Glibc
 
-/// A Python script under Scripts, run to its end.
+/// A command, run to its end.
 package enum ForeignCommand {
-    /// Its exit code, and what it said on both of its outputs.
-    package static func python(
-        _ script: String, _ arguments: [String], source: String = #filePath
-    ) -> (status: Int32, output: String) {
-        let root = source.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-        let words = ["python3", "-B", "\(root)/Scripts/\(script)"] + arguments
-        let line = words.map { "'" + $0 + "'" }.joined(separator: " ")
+    /// Runs a Python script under Scripts; its exit code, and what it said on both of its outputs.
+    package static func python(_ script: String, _ arguments: [String]) -> (status: Int32, output: String) {
+        let words = ["python3", "-B", Checkout.path("Scripts/\(script)")] + arguments
+        return shell(words.map { "'" + $0 + "'" }.joined(separator: " "))
+    }
+
+    /// Runs a line of the shell, whose last command is the one that is heard.
+    package static func shell(_ line: String) -> (status: Int32, output: String) {
         guard let pipe = popen("\(line) 2>&1 </dev/null", "r") else { return (-1, "cannot start \(line)") }
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)

@@ -41,10 +41,10 @@ package struct VectorCase: CustomStringConvertible, Sendable {
     /// How many cases a file under Protocol/Vectors lists; nil if it is not there or no list of cases.
     package static func count(in file: String) -> Int? { list(at: path(of: file))?.count }
 
-    private static func path(of file: String) -> String { ProtocolText.path(of: "Vectors/\(file)") }
+    private static func path(of file: String) -> String { Checkout.path("Protocol/Vectors/\(file)") }
 
     private static func list(at path: String) -> [PropertyListValue]? {
-        (try? JSONReader.read(ProtocolText.contents(of: path)))?.dictionaryValue?["cases"]?.arrayValue
+        (try? JSONReader.read(TemporaryDirectory.read(path) ?? []))?.dictionaryValue?["cases"]?.arrayValue
     }
 
     /// Bytes many times, or big-endian numbers of one size that follow each other.

@@ -44,12 +44,8 @@ enum StateDirectory {
     /// Copies it to a place where nothing is, or back over what has become of it.
     static func copy(_ source: String, to target: String) throws {
         let (from, to) = (ShellWord.quoted(source), ShellWord.quoted(target))
-        let line = "rm -rf \(to) && cp -a \(from) \(to) 2>&1"
-        guard let pipe = popen(line, "r") else { throw Violation("cannot start \(line)") }
-        var output: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while case let count = fread(&buffer, 1, buffer.count, pipe), count > 0 { output += buffer[..<count] }
-        try demand(pclose(pipe) == 0, "\(source) is copied: \(String(decoding: output, as: UTF8.self))")
+        let (status, output) = ForeignCommand.shell("rm -rf \(to) && cp -a \(from) \(to)")
+        try demand(status == 0, "\(source) is copied: \(output)")
     }
 
     /// Changes the first byte of a file below the directory that has exactly this content.

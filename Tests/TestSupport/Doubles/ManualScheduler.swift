@@ -11,21 +11,15 @@ package import TandemReactor
 /// `@unchecked`: `submitted` is protected by its mutex; all else belongs to the thread that made the scheduler, or to
 /// the one that runs it after that.
 package final class ManualScheduler: Scheduler, @unchecked Sendable {
-    package private(set) var now: MonotonicTime
-    package private(set) var wallNow: WallTime
+    package private(set) var now = MonotonicTime(nanoseconds: 1_000_000_000)
+    package private(set) var wallNow = WallTime(milliseconds: 1_795_255_200_000)
     private var timers = TimerQueue()
     private var endings: [() -> Void] = []
     private let submitted = Mutex<[@Sendable () -> Void]>([])
     /// The thread that made the scheduler, or has run it last: a test's task may continue on another one.
     private let thread = Atomic(Linux.currentThread)
 
-    package init(
-        now: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000),
-        wallNow: WallTime = WallTime(milliseconds: 1_795_255_200_000)
-    ) {
-        self.now = now
-        self.wallNow = wallNow
-    }
+    package init() {}
 
     package var isCurrent: Bool { Linux.currentThread == thread.load(ordering: .relaxed) }
 

@@ -47,7 +47,7 @@ package enum FrameTables {
 
     /// The cells of the rows of the table between two clauses.
     private static func rows(after first: String, before last: String) -> [[String]] {
-        ProtocolText.lines(of: "Frames.md").drop { !$0.hasPrefix(first) }.prefix { !$0.hasPrefix(last) }
+        Checkout.lines(of: "Protocol/Frames.md").drop { !$0.hasPrefix(first) }.prefix { !$0.hasPrefix(last) }
             .filter { $0.hasPrefix("| `") }.map { $0.split(separator: "|").map(String.init) }
             .filter { $0.count > 2 }
     }
