@@ -1,57 +1,57 @@
 // A host app of a case: the public library's session, and what has come of everything it did. The calls are those below
 // the async API, because a clock that a test moves cannot wait for tasks.
 
-package import PairedSession
-package import TandemBase
-package import TandemPropertyList
+import PairedSession
+import TandemBase
+import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemTestSupport
-package import TandemWire
+import TandemWire
 
 /// The results of a call, as they arrive.
 ///
 /// `@unchecked`: only the world's thread uses it.
-package final class Later<Value>: @unchecked Sendable {
-    package private(set) var values: [Value] = []
+final class Later<Value>: @unchecked Sendable {
+    private(set) var values: [Value] = []
 
-    package var value: Value? { values.first }
+    var value: Value? { values.first }
 
     func add(_ value: Value) { values.append(value) }
 }
 
 /// A message that came.
-package struct Receipt {
-    package let number: Int64?
-    package let data: [UInt8]?
-    package let wantsReply: Bool
-    package let pairing: UniqueIdentifier
+struct Receipt {
+    let number: Int64?
+    let data: [UInt8]?
+    let wantsReply: Bool
+    let pairing: UniqueIdentifier
 }
 
 /// One app in one process.
 ///
 /// `@unchecked`: only the world's thread uses it, which is the session's too.
-package final class App: @unchecked Sendable {
-    package let name: String
-    package let place: Place
-    package let session: PairedSession
+final class App: @unchecked Sendable {
+    let place: Place
+    let session: PairedSession
     let scheduler: any Scheduler
     private let draws: Draws
     /// Events in order, each with the world's time: the same in each run of one seed.
-    package private(set) var log: [String] = []
-    package private(set) var messages: [Receipt] = []
-    package private(set) var items: [DeliveredItem] = []
+    private(set) var log: [String] = []
+    private(set) var messages: [Receipt] = []
+    private(set) var items: [DeliveredItem] = []
     /// Ends of items as they were reported, also of a former process's.
-    package private(set) var endings: [UniqueIdentifier: [TransferOutcome]] = [:]
-    package private(set) var storedItems: Set<UniqueIdentifier> = []
+    private(set) var endings: [UniqueIdentifier: [TransferOutcome]] = [:]
+    private(set) var storedItems: Set<UniqueIdentifier> = []
     private var kept: [ReceivedMessage] = []
     /// Reported ends of contexts; none are allowed.
-    package private(set) var contextEnds = 0
+    private(set) var contextEnds = 0
 
     /// - Parameter draws: its random numbers.
-    init(_ name: String, at place: Place, scheduler: any Scheduler, dialer: any Dialer, draws: Draws) throws {
-        (self.name, self.place, self.scheduler, self.draws) = (name, place, scheduler, draws)
-        let settings = try SessionSettings(PairedSessionOptions(application: name), environment: { _ in nil })
+    init(at place: Place, scheduler: any Scheduler, dialer: any Dialer, draws: Draws) throws {
+        (self.place, self.scheduler, self.draws) = (place, scheduler, draws)
+        let options = PairedSessionOptions(application: Stage.appName)
+        let settings = try SessionSettings(options, environment: { _ in nil })
         // Used on the world's thread only, as the session is.
         nonisolated(unsafe) let own = dialer
         session = PairedSession(settings, on: scheduler, dialer: own)
@@ -62,7 +62,7 @@ package final class App: @unchecked Sendable {
         session.core.assumeIsolated { $0.connectionFailure }.map { "\(place)'s app is not registered: \($0)" }
     }
 
-    package var isReachable: Bool { session.reachability.level == .immediate }
+    var isReachable: Bool { session.reachability.level == .immediate }
 
     func note(_ text: String) { log.append("\(scheduler.now.nanoseconds / 1_000_000) \(text)") }
 
@@ -73,7 +73,7 @@ package final class App: @unchecked Sendable {
     }
 
     @discardableResult
-    package func activate() -> Later<Result<Void, SessionError>> {
+    func activate() -> Later<Result<Void, SessionError>> {
         let later = Later<Result<Void, SessionError>>()
         let draws = draws
         run { core in core.draw { draws.next() } }
@@ -87,13 +87,13 @@ package final class App: @unchecked Sendable {
 
     // MARK: messages
 
-    package func send(
+    func send(
         _ message: PropertyListDictionary, to pairing: UniqueIdentifier? = nil, timeout: Duration = .seconds(30)
     ) -> Later<Result<[UInt8], SessionError>> { send(OutgoingContent(message), pairing, timeout) }
 
-    package func send(
-        data: [UInt8], to pairing: UniqueIdentifier? = nil, timeout: Duration = .seconds(30)
-    ) -> Later<Result<[UInt8], SessionError>> { send(OutgoingContent(data: data), pairing, timeout) }
+    func send(data: [UInt8]) -> Later<Result<[UInt8], SessionError>> {
+        send(OutgoingContent(data: data), nil, .seconds(30))
+    }
 
     private func send(
         _ content: OutgoingContent, _ pairing: UniqueIdentifier?, _ timeout: Duration
@@ -109,20 +109,20 @@ package final class App: @unchecked Sendable {
     }
 
     /// A message without a reply.
-    package func tell(_ message: PropertyListDictionary) -> Later<Result<[UInt8], SessionError>> {
+    func tell(_ message: PropertyListDictionary) -> Later<Result<[UInt8], SessionError>> {
         let later = Later<Result<[UInt8], SessionError>>()
         run { core in core.note(OutgoingContent(message), to: nil, given: { later.add($0) }) }
         return later
     }
 
-    package func broadcast(_ message: PropertyListDictionary) -> Later<Result<[BroadcastOutcome], SessionError>> {
+    func broadcast(_ message: PropertyListDictionary) -> Later<Result<[BroadcastOutcome], SessionError>> {
         let later = Later<Result<[BroadcastOutcome], SessionError>>()
         run { core in core.broadcast(OutgoingContent(message)) { later.add($0) } }
         return later
     }
 
     /// Receives messages from now on; the rule answers them, or keeps them open by returning true.
-    package func receive(_ rule: @escaping (ReceivedMessage) -> Bool = { _ in false }) {
+    func receive(_ rule: @escaping (ReceivedMessage) -> Bool = { _ in false }) {
         let rule = LoopBound(rule, to: scheduler)
         run { core in
             core.receive { [weak self] message in
@@ -136,23 +136,22 @@ package final class App: @unchecked Sendable {
     }
 
     /// Lets go of the messages that were kept open.
-    package func dropKept() { kept = [] }
+    func dropKept() { kept = [] }
 
     // MARK: durable items
 
-    package func submit(
+    func submit(
         _ number: Int64, on channel: Channel = .userInfo, id: UniqueIdentifier? = nil,
-        to pairing: UniqueIdentifier? = nil, options: TransferOptions = TransferOptions(), kind: String? = nil
-    ) -> Item { submit(["n": .integer(number)], on: channel, id: id, to: pairing, options: options, kind: kind) }
+        to pairing: UniqueIdentifier? = nil, options: TransferOptions = TransferOptions()
+    ) -> Item { submit(["n": .integer(number)], on: channel, id: id, to: pairing, options: options) }
 
-    package func submit(
+    func submit(
         _ content: PropertyListDictionary, on channel: Channel = .userInfo, id: UniqueIdentifier? = nil,
-        to pairing: UniqueIdentifier? = nil, options: TransferOptions = TransferOptions(), kind: String? = nil
+        to pairing: UniqueIdentifier? = nil, options: TransferOptions = TransferOptions()
     ) -> Item {
         var submission = Submission(channel, to: pairing, OutgoingContent(content))
         if let id { submission.id = id }
         submission.options = options
-        submission.name = kind
         let item = Item(submission.id)
         let ready = submission
         run { core in
@@ -165,21 +164,21 @@ package final class App: @unchecked Sendable {
     }
 
     /// Replaces the context.
-    package func update(
-        _ context: PropertyListDictionary, always: Bool = false, to pairing: UniqueIdentifier? = nil
+    func update(
+        _ context: PropertyListDictionary, always: Bool = false
     ) -> Later<Result<Acceptance, SessionError>> {
-        var submission = Submission(.context, to: pairing, OutgoingContent(context))
+        var submission = Submission(.context, to: nil, OutgoingContent(context))
         if always { submission.name = "always" }
         let (ready, later) = (submission, Later<Result<Acceptance, SessionError>>())
         run { core in core.submit(ready) { later.add($0) } }
         return later
     }
 
-    package func ask(
-        _ question: QueryFrame.Question, channel: Channel = .userInfo, pairing: UniqueIdentifier? = nil
+    func ask(
+        _ question: QueryFrame.Question, channel: Channel = .userInfo
     ) -> Later<Result<AnswerFrame, SessionError>> {
         let later = Later<Result<AnswerFrame, SessionError>>()
-        run { core in core.ask(question, pairing: pairing, channel: channel) { later.add($0) } }
+        run { core in core.ask(question, pairing: nil, channel: channel) { later.add($0) } }
         return later
     }
 
@@ -200,7 +199,7 @@ package final class App: @unchecked Sendable {
 
     /// Handles items from now on.
     /// - Parameter rule: the verdict; nil: none yet, for as long as the case keeps the token.
-    package func handle(
+    func handle(
         _ channels: Set<Channel> = [.userInfo, .urgent], topic: String? = nil,
         _ rule: @escaping (DeliveredItem, HandlingToken) -> HandlingVerdict? = { _, _ in .handled }
     ) {
@@ -233,19 +232,19 @@ package final class App: @unchecked Sendable {
 /// An item that a case has submitted.
 ///
 /// `@unchecked`: only the world's thread uses it.
-package final class Item: @unchecked Sendable {
-    package let id: UniqueIdentifier
-    package private(set) var acceptance: Result<Transfer, SessionError>?
+final class Item: @unchecked Sendable {
+    let id: UniqueIdentifier
+    private(set) var acceptance: Result<Transfer, SessionError>?
 
     init(_ id: UniqueIdentifier) { self.id = id }
 
     func accepted(_ result: Result<Transfer, SessionError>) { acceptance = result }
 
-    package var isAccepted: Bool { acceptance?.isSuccess ?? false }
-    package var transfer: Transfer? { try? acceptance?.get() }
-    package var error: SessionError? { acceptance?.error }
+    var isAccepted: Bool { acceptance?.isSuccess ?? false }
+    var transfer: Transfer? { try? acceptance?.get() }
+    var error: SessionError? { acceptance?.error }
 
-    package var outcome: TransferOutcome? {
+    var outcome: TransferOutcome? {
         if case .finished(let outcome)? = transfer?.state { outcome } else { nil }
     }
 }

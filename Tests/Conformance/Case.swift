@@ -3,7 +3,7 @@
 
 import TandemBase
 import TandemSession
-package import TandemTestSupport
+import TandemTestSupport
 import TandemWire
 
 /// One case.
@@ -30,7 +30,7 @@ package struct Case: Sendable, CustomStringConvertible {
 
     /// Runs the case in a fresh world; the log of its apps.
     @discardableResult
-    package func run(
+    func run(
         in world: any World, seed: UInt64, length: RunLength, patience: Duration? = nil
     ) throws -> [String] {
         let stage = Stage(world, seed: seed, length: length, patience: patience)
@@ -57,10 +57,10 @@ package struct Case: Sendable, CustomStringConvertible {
 }
 
 /// A world and what a case has set up there.
-package final class Stage {
-    package let world: any World
-    package var generator: SeededGenerator
-    package private(set) var apps: [App] = []
+final class Stage {
+    let world: any World
+    var generator: SeededGenerator
+    private(set) var apps: [App] = []
     private var rawApps: [RawApp] = []
     private let length: RunLength
     /// The longest wait in real time.
@@ -80,8 +80,8 @@ package final class Stage {
     static let appName = "org.example.conformance"
 
     /// An activated app.
-    func app(at place: Place, _ name: String = Stage.appName) throws -> App {
-        let app = try world.app(name, at: place)
+    func app(at place: Place) throws -> App {
+        let app = try world.app(at: place)
         apps.append(app)
         let activation = app.activate()
         try wait("\(place)'s app is activated") { activation.value?.isSuccess == true }
@@ -162,9 +162,6 @@ package final class Stage {
     /// that has lost its daemon dials likewise (SES-23), and the pauses before the next attempt at an item (DEL-11) are
     /// shorter.
     private func expectPause(after loss: Duration = .zero) { endOfPause = world.now + loss + Backoff.longest }
-
-    /// How often a case does something.
-    func count(_ short: Int, long: Int) -> Int { length == .short ? short : long }
 
     /// How often a case does something of which each time costs a way through all processes and back.
     func count(_ count: Int, inRealTime fewer: Int) -> Int { isRealTime && length == .short ? fewer : count }

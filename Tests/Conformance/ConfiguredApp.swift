@@ -19,17 +19,9 @@ struct ConfigurationOffer {
 
 /// One registered connection. It answers each offer by its rule, and each reload as an app that has read its files.
 final class ConfiguredApp {
-    /// The app's answer to an offer.
-    enum Answer {
-        case applied
-        /// A verdict of another name.
-        case verdict(String)
-        case none
-    }
-
     let connection: RawApp
     let name: String
-    var rule: (ConfigurationOffer) -> Answer = { _ in .applied }
+    private let rule: (ConfigurationOffer) -> String?
     private(set) var offers: [ConfigurationOffer] = []
     /// How often it was told to read its files again (CFG-42).
     private(set) var reloads = 0
@@ -37,18 +29,17 @@ final class ConfiguredApp {
     /// The text beside each verdict that is not `applied`.
     static let text = "the lamp has no such colour"
 
-    init(_ connection: RawApp, named name: String) {
-        (self.connection, self.name) = (connection, name)
+    /// - Parameter rule: gives the name of its verdict on an offer; nil: none yet.
+    init(_ connection: RawApp, named name: String, answering rule: @escaping (ConfigurationOffer) -> String?) {
+        (self.connection, self.name, self.rule) = (connection, name, rule)
         connection.configurationRule = { [weak self] in try self?.answer($0) }
     }
 
     /// The versions that were offered, in order.
     var versions: [Int64] { offers.map(\.version) }
 
-    /// Answers an offer that its rule has left open.
-    func answer(_ offer: ConfigurationOffer, _ verdict: String = "applied") throws {
-        try connection.send(reply(to: offer, verdict))
-    }
+    /// Applies an offer that its rule has left open.
+    func apply(_ offer: ConfigurationOffer) throws { try connection.send(reply(to: offer, "applied")) }
 
     private func answer(_ frame: Envelope) throws -> Envelope? {
         let body = try frame.dictionaryBody()
@@ -62,11 +53,7 @@ final class ConfiguredApp {
         let version = try Self.fields(of: envelope)["ver"]?.integerValue ?? 0
         let offer = ConfigurationOffer(frame: frame, envelope: envelope, version: version, body: body)
         offers.append(offer)
-        return switch rule(offer) {
-        case .applied: try reply(to: offer, "applied")
-        case .verdict(let name): try reply(to: offer, name)
-        case .none: nil
-        }
+        return try rule(offer).map { try reply(to: offer, $0) }
     }
 
     private func reply(to offer: ConfigurationOffer, _ verdict: String) throws -> Envelope {

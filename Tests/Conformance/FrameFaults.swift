@@ -4,10 +4,10 @@
 import TandemBase
 import TandemTestSupport
 import TandemTransport
-package import TandemWire
+import TandemWire
 
 /// The fate of one frame.
-package enum FrameFate: Sendable {
+enum FrameFate: Sendable {
     case passes
     case lost
     /// It leaves this often.
@@ -16,7 +16,7 @@ package enum FrameFate: Sendable {
     case overtaken
 
     /// Judges the frames of all devices, in the order in which they are sent.
-    package typealias Rule = (Envelope) -> FrameFate
+    typealias Rule = (Envelope) -> FrameFate
 }
 
 /// A filter around a connection's TLS that does to its frames what the rule says.

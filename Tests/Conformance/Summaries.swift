@@ -1,22 +1,22 @@
 // Short texts of what came, for logs and violations: identifiers are random and have no place there.
 
-package import PairedSession
+import PairedSession
 import TandemPropertyList
-package import TandemWire
+import TandemWire
 
 extension Result {
-    package var isSuccess: Bool { if case .success = self { true } else { false } }
+    var isSuccess: Bool { if case .success = self { true } else { false } }
 }
 
 extension Result where Failure == SessionError {
-    package var error: SessionError? { if case .failure(let error) = self { error } else { nil } }
+    var error: SessionError? { if case .failure(let error) = self { error } else { nil } }
 
     var summary: String { error.map { "\($0.code.rawValue) \($0.name ?? "-")" } ?? "success" }
 }
 
 extension Result where Success == [UInt8] {
     /// The dictionary that a reply carries.
-    package var dictionary: PropertyListDictionary? {
+    var dictionary: PropertyListDictionary? {
         guard case .success(let bytes) = self else { return nil }
         return try? PropertyListReader.readDictionary(bytes)
     }
@@ -24,14 +24,14 @@ extension Result where Success == [UInt8] {
 
 extension DeliveredItem {
     /// The `n` of its content, or of a file's metadata; -1 without one.
-    package var number: Int64 {
+    var number: Int64 {
         (content["n"] ?? content["metadata"]?.dictionaryValue?["n"])?.integerValue ?? -1
     }
 }
 
 extension ReceivedMessage {
     /// The `n` of a dictionary.
-    package var number: Int64? { dictionary?["n"]?.integerValue }
+    var number: Int64? { dictionary?["n"]?.integerValue }
 
     /// To be kept without keeping the right to answer.
     var withoutToken: Receipt { Receipt(number: number, data: data, wantsReply: wantsReply, pairing: pairing) }

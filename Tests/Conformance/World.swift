@@ -1,9 +1,9 @@
 // Interface of a case to a transport: apps on both sides, time, and the faults that can happen there. The cases are the
 // same code everywhere; a world claims only the abilities that it has.
 
-package import TandemBase
-package import TandemTestSupport
-package import TandemTransport
+import TandemBase
+import TandemTestSupport
+import TandemTransport
 
 /// Abilities of a world besides carrying messages.
 package enum Ability: String, Sendable, CaseIterable {
@@ -28,12 +28,12 @@ package enum Ability: String, Sendable, CaseIterable {
 }
 
 /// A device of a world.
-package enum Place: Hashable, Sendable, CustomStringConvertible {
+enum Place: Hashable, Sendable, CustomStringConvertible {
     case primary
     /// From 0.
     case secondary(Int)
 
-    package var description: String {
+    var description: String {
         switch self {
         case .primary: "primary"
         case .secondary(let number): "secondary \(number)"
@@ -42,7 +42,7 @@ package enum Place: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// How a daemon or an app ends.
-package enum Ending: Sendable {
+enum Ending: Sendable {
     case orderly, killed
 
     var participle: String { self == .orderly ? "stopped" : "killed" }
@@ -52,7 +52,7 @@ package enum Ending: Sendable {
 }
 
 /// Paired devices and the way between them; confined to the thread that made it.
-package protocol World: AnyObject {
+protocol World: AnyObject {
     var abilities: Set<Ability> { get }
     /// The pairings with the secondaries, in their order.
     var pairings: [UniqueIdentifier] { get }
@@ -60,7 +60,7 @@ package protocol World: AnyObject {
     var now: MonotonicTime { get }
 
     /// A host app, not activated yet.
-    func app(_ name: String, at place: Place) throws -> App
+    func app(at place: Place) throws -> App
     func end(_ app: App, _ ending: Ending)
     /// A connection to a device's local socket that nobody has started yet.
     func connect(to place: Place) throws -> any ByteStream
@@ -87,33 +87,33 @@ package protocol World: AnyObject {
 }
 
 extension World {
-    package var notes: [String] { [] }
-    package func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {
+    var notes: [String] { [] }
+    func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {
         throw Violation("this world restarts nothing")
     }
-    package func cutLinks() {}
-    package var isLinkAllowed: Bool {
+    func cutLinks() {}
+    var isLinkAllowed: Bool {
         get { true }
         set {}
     }
-    package var streamFaults: FaultPlan? {
+    var streamFaults: FaultPlan? {
         get { nil }
         set {}
     }
-    package var frameFate: FrameFate.Rule? {
+    var frameFate: FrameFate.Rule? {
         get { nil }
         set {}
     }
 }
 
 /// A case did not hold.
-package struct Violation: Error, CustomStringConvertible {
-    package let description: String
+struct Violation: Error, CustomStringConvertible {
+    let description: String
 
-    package init(_ description: String) { self.description = description }
+    init(_ description: String) { self.description = description }
 }
 
 /// Throws a violation unless the condition holds.
-package func demand(_ condition: Bool, _ text: @autoclosure () -> String) throws {
+func demand(_ condition: Bool, _ text: @autoclosure () -> String) throws {
     if !condition { throw Violation(text()) }
 }

@@ -30,7 +30,7 @@ package enum WorldKind: String, Sendable, CaseIterable {
 
     /// A fresh world with that many secondaries.
     /// - Parameter commands: how daemons are started that have processes of their own.
-    package func makeWorld(seed: UInt64, secondaries: Int, commands: DaemonCommands?) throws -> any World {
+    func makeWorld(seed: UInt64, secondaries: Int, commands: DaemonCommands?) throws -> any World {
         switch self {
         case .simulator: return try SimulatorWorld(seed: seed, secondaries: secondaries)
         case .manual: return try ManualWorld(seed: seed, secondaries: secondaries)

@@ -23,7 +23,7 @@ import Testing
 
         init(connecting stream: (any ByteStream)? = nil) { self.stream = stream }
 
-        func app(_ name: String, at place: Place) throws -> App { throw Violation("no app runs here") }
+        func app(at place: Place) throws -> App { throw Violation("no app runs here") }
         func end(_ app: App, _ ending: Ending) {}
         func connect(to place: Place) throws -> any ByteStream {
             guard let stream else { throw Violation("no daemon runs here") }

@@ -49,7 +49,7 @@ enum ConfigurationCases {
         "CFG-35", "a configuration is reported as applied after its app has said so, and not before"
     ) { stage in
         try stage.expectLinks()
-        let app = try stage.configuredApp { _ in .none }
+        let app = try stage.configuredApp { _ in nil }
         let envelope = try stage.signed(1)
         try stage.apply(envelope)
         try stage.wait("it is offered") { !app.offers.isEmpty }
@@ -57,7 +57,7 @@ enum ConfigurationCases {
         let (desired, own) = (try stage.desired(), try stage.configuration())
         try demand(desired["verdict"] != "applied" && desired["reported"] == nil, "not applied: \(desired)")
         try demand(own["state"] != "applied", "not applied: \(own)")
-        try app.answer(app.offers[0])
+        try app.apply(app.offers[0])
         try stage.live(app, with: envelope, version: 1)
         try stage.expectDesired(["verdict": "applied", "reported": 1])
     }
@@ -72,7 +72,7 @@ enum ConfigurationCases {
         try stage.apply(envelope)
         try stage.expectDesired(["verdict": "waiting-for-app"])
         try stage.expectConfiguration("waiting for app", version: 1)
-        let silent = try stage.configuredApp { _ in .none }
+        let silent = try stage.configuredApp { _ in nil }
         try stage.wait("it is offered") { silent.offers.last?.envelope == envelope }
         silent.connection.close()
         try stage.live(stage.configuredApp(), with: envelope, version: 1)
@@ -100,7 +100,7 @@ enum ConfigurationCases {
         "CFG-36", "the offered and the applied configuration are in the app's directory, byte for byte"
     ) { stage in
         try stage.expectLinks()
-        let app = try stage.configuredApp { _ in .none }
+        let app = try stage.configuredApp { _ in nil }
         guard let directory = try ApplicationDirectory(of: app) else { return }
         let envelope = try stage.signed(1)
         try stage.apply(envelope)
@@ -108,7 +108,7 @@ enum ConfigurationCases {
         let staged = try directory.fields(of: "staged.plist")?["envelope"]?.dataValue
         try demand(staged == envelope, "staged.plist: \(staged?.count ?? 0) bytes")
         try demand(directory.bytes(of: "configuration.plist") == nil, "nothing is applied yet")
-        try app.answer(app.offers[0])
+        try app.apply(app.offers[0])
         try stage.live(app, with: envelope, version: 1)
         let applied = try directory.fields(of: "configuration.plist") ?? [:]
         let expected: PropertyListDictionary = [
@@ -347,7 +347,7 @@ enum ConfigurationCases {
         try stage.live(apps[0], with: envelope, version: 1)
 
         let other = try stage.configuredApp(at: .secondary(0))
-        let refusing = try stage.configuredApp(at: .secondary(1)) { _ in .verdict("schema") }
+        let refusing = try stage.configuredApp(at: .secondary(1)) { _ in "schema" }
         let second = try stage.signed(2)
         try stage.apply(second, first)
         var last: [UniqueIdentifier: PropertyListDictionary] = [:]

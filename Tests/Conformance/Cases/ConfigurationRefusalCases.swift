@@ -199,7 +199,7 @@ enum ConfigurationRefusalCases {
     ) { stage in
         try stage.expectLinks()
         try stage.applied(1)
-        let refusing = try stage.configuredApp { _ in .verdict("schema") }
+        let refusing = try stage.configuredApp { _ in "schema" }
         let directory = try ApplicationDirectory(of: refusing)
         let before = directory?.bytes(of: "configuration.plist")
         try stage.apply(stage.signed(2))

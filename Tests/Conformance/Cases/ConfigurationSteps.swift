@@ -12,17 +12,16 @@ extension Stage {
     // MARK: apps
 
     /// A registered app with an anchor.
-    /// - Parameter rule: its answers to offers; nil: it applies each.
+    /// - Parameter rule: gives its verdict on each offer; nil: none yet.
     func configuredApp(
         at place: Place = .secondary(0), named name: String = Stage.appName, anchor: String = Signer.trusted.anchor,
-        answering rule: ((ConfigurationOffer) -> ConfiguredApp.Answer)? = nil
+        answering rule: @escaping (ConfigurationOffer) -> String? = { _ in "applied" }
     ) throws -> ConfiguredApp {
         let facts: PropertyListDictionary = ["anchor": .data(Array(anchor.utf8))]
         var found: ConfiguredApp?
         try poll("\(place)'s app is registered once the connection before has ended") {
             let connection = try rawApp(at: place)
-            let app = ConfiguredApp(connection, named: name)
-            if let rule { app.rule = rule }
+            let app = ConfiguredApp(connection, named: name, answering: rule)
             try connection.hello()
             try connection.register(name, declaring: facts)
             try wait("\(place)'s app is registered") {

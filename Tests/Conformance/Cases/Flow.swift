@@ -63,12 +63,6 @@ extension Stage {
         Set(given(at: place).map(\.number)).isSuperset(of: numbers.map { Int64($0) })
     }
 
-    /// An app that has been at the place once and has left: installed, and not there.
-    func install(at place: Place) throws {
-        let app = try app(at: place)
-        world.end(app, .orderly)
-    }
-
     /// A primary's app, and the counterpart installed but away.
     func alone() throws -> App {
         let (primary, secondary) = try pair()

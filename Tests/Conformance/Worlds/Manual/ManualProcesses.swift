@@ -69,10 +69,10 @@ final class ManualProcesses {
     // MARK: apps
 
     /// An app that finds its daemon at the path.
-    func app(_ name: String, at place: Place, daemon path: String) throws -> App {
+    func app(at place: Place, daemon path: String) throws -> App {
         let process = ProcessScheduler(clock)
         let dialer = ManualDialer(process) { [network] in network.dialDaemon(path, process) }
-        let app = try App(name, at: place, scheduler: process, dialer: dialer, draws: draws)
+        let app = try App(at: place, scheduler: process, dialer: dialer, draws: draws)
         add(process) { app.waitForFiles() }
         apps.append((app, process))
         return app

@@ -1,52 +1,52 @@
 // Whole daemons with their stores and TLS on one clock that a case moves, and every fault that there is.
 
-package import TandemBase
+import TandemBase
 import TandemDaemon
 import TandemReactor
-package import TandemTestSupport
-package import TandemTransport
+import TandemTestSupport
+import TandemTransport
 
 /// Nodes on one manual clock.
-package final class ManualWorld: World {
+final class ManualWorld: World {
     private struct Daemon {
         let process: ProcessScheduler
         let node: Node
     }
 
-    package let abilities = WorldKind.manual.abilities
-    package private(set) var pairings: [UniqueIdentifier] = []
-    package private(set) var notes: [String] = []
+    let abilities = WorldKind.manual.abilities
+    private(set) var pairings: [UniqueIdentifier] = []
+    private(set) var notes: [String] = []
     private let processes: ManualProcesses
     private let directory = TemporaryDirectory()
     private var daemons: [Place: Daemon] = [:]
 
-    package init(seed: UInt64, secondaries: Int = 1) throws {
+    init(seed: UInt64, secondaries: Int) throws {
         processes = ManualProcesses(seed: seed)
         let primary = try start(.primary)
         for number in 0..<secondaries { pairings.append(try pair(primary, start(.secondary(number)))) }
     }
 
-    package var now: MonotonicTime { processes.clock.now }
+    var now: MonotonicTime { processes.clock.now }
 
-    package func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool {
+    func wait(within limit: Duration, until condition: () throws -> Bool) rethrows -> Bool {
         try processes.wait(within: limit, until: condition)
     }
 
     // MARK: faults
 
-    package func cutLinks() { processes.network.cutLinks() }
+    func cutLinks() { processes.network.cutLinks() }
 
-    package var isLinkAllowed: Bool {
+    var isLinkAllowed: Bool {
         get { processes.network.isLinkAllowed }
         set { processes.network.isLinkAllowed = newValue }
     }
 
-    package var streamFaults: FaultPlan? {
+    var streamFaults: FaultPlan? {
         get { processes.network.streamFaults }
         set { processes.network.streamFaults = newValue }
     }
 
-    package var frameFate: FrameFate.Rule? {
+    var frameFate: FrameFate.Rule? {
         get { processes.network.frameFate }
         set { processes.network.frameFate = newValue }
     }
@@ -75,7 +75,7 @@ package final class ManualWorld: World {
         return node
     }
 
-    package func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {
+    func restart(_ place: Place, _ ending: Ending, meanwhile: (String) throws -> Void) throws {
         guard let daemon = daemons.removeValue(forKey: place) else { throw Violation("\(place) does not run") }
         if ending == .orderly { try stop(daemon.node) }
         processes.end(daemon.process)
@@ -86,15 +86,15 @@ package final class ManualWorld: World {
 
     // MARK: apps
 
-    package func app(_ name: String, at place: Place) throws -> App {
-        try processes.app(name, at: place, daemon: socket(place))
+    func app(at place: Place) throws -> App {
+        try processes.app(at: place, daemon: socket(place))
     }
 
-    package func end(_ app: App, _ ending: Ending) { processes.end(app, ending) }
+    func end(_ app: App, _ ending: Ending) { processes.end(app, ending) }
 
-    package func connect(to place: Place) throws -> any ByteStream { try processes.connect(to: socket(place)) }
+    func connect(to place: Place) throws -> any ByteStream { try processes.connect(to: socket(place)) }
 
-    package func stop() {
+    func stop() {
         processes.endApps()
         for daemon in daemons.values {
             processes.end(daemon.process)

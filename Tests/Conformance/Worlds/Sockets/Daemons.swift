@@ -1,9 +1,9 @@
 // Interface of a world with sockets to its daemons, which run in its own process or in separate ones.
 
-package import TandemBase
+import TandemBase
 
 /// The daemons of one world; confined to its loop's thread.
-package protocol Daemons: AnyObject {
+protocol Daemons: AnyObject {
     var notes: [String] { get }
     var frameFate: FrameFate.Rule? { get set }
 
@@ -17,7 +17,7 @@ package protocol Daemons: AnyObject {
 }
 
 extension Daemons {
-    package var frameFate: FrameFate.Rule? {
+    var frameFate: FrameFate.Rule? {
         get { nil }
         set {}
     }

@@ -45,6 +45,17 @@ extension EventLoop {
         return true
     }
 
+    /// A connection to a local socket.
+    func connect(to path: String) throws -> SocketStream {
+        var outcome: Result<SocketStream, ConnectError>?
+        StreamConnector(to: .unix(path: path), loop: self) { outcome = $0 }
+        _ = wait(within: .seconds(11)) { outcome != nil }
+        guard case .success(let stream)? = outcome else {
+            throw Violation("no daemon serves \(path): \(outcome as Any)")
+        }
+        return stream
+    }
+
     /// A turn that waits for events, but not for long.
     private func oneTurn() {
         let tick = schedule(after: .milliseconds(5)) {}

@@ -115,10 +115,7 @@ final class ProcessDaemons: Daemons {
     }
 
     private func isServing(_ path: String) -> Bool {
-        var outcome: Result<SocketStream, ConnectError>?
-        StreamConnector(to: .unix(path: path), loop: loop) { outcome = $0 }
-        _ = loop.wait(within: .seconds(11)) { outcome != nil }
-        guard case .success(let stream)? = outcome else { return false }
+        guard let stream = try? loop.connect(to: path) else { return false }
         stream.close(.closedHere)
         return true
     }

@@ -4,19 +4,19 @@
 import Glibc
 import Synchronization
 import TandemTestSupport
-package import TandemTransport
+import TandemTransport
 
 /// The places of one world; its files are gone when nobody holds it.
-package final class Site: Sendable {
+final class Site: Sendable {
     private static let count = Atomic<UInt32>(0)
 
     private let directory = TemporaryDirectory()
     /// Where the primary takes links, and where the secondaries dial.
-    package let listening: SocketAddress
-    package let dialled: SocketAddress
+    let listening: SocketAddress
+    let dialled: SocketAddress
 
     /// - Parameter overTCP: else links go over Unix sockets.
-    package init(overTCP: Bool) {
+    init(overTCP: Bool) {
         guard overTCP else {
             listening = .unix(path: directory.path("link"))
             dialled = .unix(path: directory.path("way"))
@@ -29,8 +29,8 @@ package final class Site: Sendable {
         dialled = .tcp(host: host, port: 47_471)
     }
 
-    package func state(_ place: Place) -> String { directory.path(place.fileName) }
-    package func socket(_ place: Place) -> String { directory.path(place.fileName + ".sock") }
-    package func log(_ place: Place) -> String { directory.path(place.fileName + ".log") }
-    package func file(_ name: String) -> String { directory.path(name) }
+    func state(_ place: Place) -> String { directory.path(place.fileName) }
+    func socket(_ place: Place) -> String { directory.path(place.fileName + ".sock") }
+    func log(_ place: Place) -> String { directory.path(place.fileName + ".log") }
+    func file(_ name: String) -> String { directory.path(name) }
 }
