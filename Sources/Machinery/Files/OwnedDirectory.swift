@@ -254,7 +254,6 @@ package final class OwnedDirectory: Sendable {
     func opened() throws(FileError) -> OwnedDescriptor {
         try DirectoryEntry(directory: descriptor.raw, name: ".", in: path).openDirectory()
     }
-
 }
 
 // MARK: - large files
@@ -332,9 +331,6 @@ package struct EntryName: Sendable {
     fileprivate init(_ name: UnsafePointer<CChar>) {
         bytes = Array(UnsafeBufferPointer(start: name, count: strlen(name) + 1))
     }
-
-    /// Lends it to a call.
-    func withCString(_ call: (UnsafePointer<CChar>) -> CInt) -> CInt { call(bytes) }
 }
 
 /// The names in an open directory but `.` and `..`, in no order; belongs to its reader. They are read as they are asked

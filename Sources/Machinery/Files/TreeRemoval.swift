@@ -125,14 +125,14 @@ final class TreeLevel {
     /// Removes what has the name: 0, or minus the error number.
     func unlink(_ name: EntryName, _ flags: CInt) -> CInt {
         let directory = descriptor.raw
-        return name.withCString { name in SystemCall.once { unlinkat(directory, name, flags) } }
+        return SystemCall.once { unlinkat(directory, name.bytes, flags) }
     }
 
     /// Opens the directory of this name.
     func open(_ name: EntryName) throws(FileError) -> OwnedDescriptor {
         let directory = descriptor.raw
-        let result = name.withCString { name in
-            SystemCall.retried { openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        let result = SystemCall.retried {
+            openat(directory, name.bytes, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         }
         return OwnedDescriptor(takingOwnership: try entry(named: name).check(result, "open"))
     }

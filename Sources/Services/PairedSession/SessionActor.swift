@@ -56,7 +56,8 @@ package actor SessionActor {
         daemon = DaemonChannel(dialer: dialer, scheduler: scheduler)
         connection = SessionConnection(settings: settings, scheduler: scheduler, channel: daemon)
         admission = SendAdmission(of: app, over: connection)
-        states = SessionStatePublisher(connection.machine, Clocks(now: Linux.bootTime, wall: Linux.wallTime))
+        let now = ClockReading(monotonic: Linux.bootTime, wall: Linux.wallTime)
+        states = SessionStatePublisher(connection.machine, now)
         requests = RequestTable(daemon: daemon, scheduler: scheduler, counts: counts)
         broadcasts = BroadcastTable(app: app, daemon: daemon, scheduler: scheduler)
         messages = MessageInbox(scheduler: scheduler)
@@ -219,8 +220,8 @@ package actor SessionActor {
 
     private func publish(_ passing: ActivationState? = nil) {
         states.publish(
-            connection.machine, Clocks(now: scheduler.now, wall: scheduler.wallNow), passing: passing,
-            contexts.contexts, hasContentPending: items.hasWaiting)
+            connection.machine, scheduler.reading, passing: passing, contexts.contexts,
+            hasContentPending: items.hasWaiting)
         if connection.takesSettings, activatedOn == daemon.number { configuration?.follow(states.snapshot.pairings) }
     }
 

@@ -93,7 +93,7 @@ extension SessionSnapshot {
     /// The machine's state at this moment.
     /// - Parameter passing: the activation state that a switch passes through.
     init(
-        _ machine: borrowing ClientSession, _ clocks: Clocks, _ history: inout ReachabilityHistory,
+        _ machine: borrowing ClientSession, _ now: ClockReading, _ history: inout ReachabilityHistory,
         passing: ActivationState? = nil, contexts: [UniqueIdentifier: ContextPair] = [:],
         hasContentPending: Bool = false
     ) {
@@ -102,7 +102,7 @@ extension SessionSnapshot {
         let counted = machine.phase == .active ? state : nil
         reachability = history.status(
             of: nil, machine.reachability(of: nil), counted?.pairing(nil)?.changes, counting: counted?.active,
-            clocks)
+            now)
         var standing = machine.standing(of: nil)
         if let passing { standing.activation = passing }
         (self.standing, isRegistered, role) = (standing, machine.phase == .active, machine.role)
@@ -113,7 +113,7 @@ extension SessionSnapshot {
         for entry in state?.pairings ?? [] {
             let status = history.status(
                 of: entry.pairing, machine.reachability(of: entry),
-                counted == nil ? nil : entry.changes, counting: entry.pairing, clocks)
+                counted == nil ? nil : entry.changes, counting: entry.pairing, now)
             pairings.append(PairedDevice(entry, isActive: entry.pairing == state?.active, reachability: status))
         }
         self.pairings = pairings
@@ -129,12 +129,6 @@ extension PairedDevice {
             seenByCounterpart: entry.seen, provides: entry.features.provides.names,
             hasComplication: entry.features.hasComplication, directory: entry.directory)
     }
-}
-
-/// The same moment on both clocks.
-struct Clocks {
-    let now: MonotonicTime
-    let wall: WallTime
 }
 
 /// Numbers of reachability changes as a host app sees them (SES-35), for each pairing and, for nil, for the default
@@ -154,13 +148,13 @@ struct ReachabilityHistory: Sendable {
     mutating func status(
         of pairing: UniqueIdentifier?,
         _ current: (level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime), _ changes: UInt64?,
-        counting counted: UniqueIdentifier?, _ clocks: Clocks
+        counting counted: UniqueIdentifier?, _ now: ClockReading
     ) -> ReachabilityStatus {
-        var new = Published(status: Self.status(current, 1, clocks), changes: changes, counted: counted)
+        var new = Published(status: Self.status(current, 1, now), changes: changes, counted: counted)
         if let before = published[pairing] {
             let steps = Self.steps(from: before, to: new)
             let revision = before.status.revision &+ steps
-            new.status = steps == 0 ? before.status : Self.status(current, revision, clocks)
+            new.status = steps == 0 ? before.status : Self.status(current, revision, now)
         }
         published[pairing] = new
         return new.status
@@ -184,14 +178,9 @@ struct ReachabilityHistory: Sendable {
 
     private static func status(
         _ current: (level: ReachabilityLevel, reason: ReachabilityReason, since: MonotonicTime), _ revision: UInt64,
-        _ clocks: Clocks
+        _ now: ClockReading
     ) -> ReachabilityStatus {
-        ReachabilityStatus(
-            level: current.level, reason: current.reason, since: clocks.wall - clocks.now.since(current.since),
-            revision: revision)
+        let since = now.wall + (.zero - now.monotonic.since(current.since))
+        return ReachabilityStatus(level: current.level, reason: current.reason, since: since, revision: revision)
     }
-}
-
-extension WallTime {
-    fileprivate static func - (time: WallTime, duration: Duration) -> WallTime { time + (.zero - duration) }
 }

@@ -32,9 +32,9 @@ final class SessionStatePublisher: Sendable {
 
     private let contents: Mutex<Contents>
 
-    init(_ machine: borrowing ClientSession, _ clocks: Clocks) {
+    init(_ machine: borrowing ClientSession, _ now: ClockReading) {
         var history = ReachabilityHistory()
-        let snapshot = SessionSnapshot(machine, clocks, &history)
+        let snapshot = SessionSnapshot(machine, now, &history)
         contents = Mutex(Contents(snapshot: snapshot, history: history))
     }
 
@@ -46,13 +46,13 @@ final class SessionStatePublisher: Sendable {
     /// Replaces the state and wakes the watchers if it differs.
     /// - Parameter passing: the activation state that a switch passes through.
     func publish(
-        _ machine: borrowing ClientSession, _ clocks: Clocks, passing: ActivationState?,
+        _ machine: borrowing ClientSession, _ now: ClockReading, passing: ActivationState?,
         _ contexts: [UniqueIdentifier: ContextPair], hasContentPending: Bool
     ) {
         // Only the loop writes, so that nothing changes between the two critical sections.
         var history = contents.withLock { $0.history }
         let new = SessionSnapshot(
-            machine, clocks, &history, passing: passing, contexts: contexts, hasContentPending: hasContentPending)
+            machine, now, &history, passing: passing, contexts: contexts, hasContentPending: hasContentPending)
         let newHistory = history
         let watchers = contents.withLock { contents in
             let isNew = contents.snapshot != new

@@ -36,12 +36,8 @@ public final class Transfer: Sendable {
 
         /// The kind of a channel; nil for one whose items are no transfers.
         init?(_ channel: Channel) {
-            switch channel {
-            case .userInfo: self = .userInfo
-            case .urgent: self = .urgent
-            case .file: self = .file
-            case .context, .settings, .configuration: return nil
-            }
+            guard let kind = Self.allCases.first(where: { $0.channel == channel }) else { return nil }
+            self = kind
         }
     }
 
