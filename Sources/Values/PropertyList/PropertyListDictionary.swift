@@ -116,7 +116,8 @@ public struct PropertyListDictionary: Sendable {
         var next = Swift.min(guess ?? high / 2, high - 1)
         var isGuess = guess != nil
         while low < high {
-            let order = compare(pairs[next].key, bytes)
+            let found = pairs[next].key
+            let order = compare(found.utf8Span.span, bytes)
             if order == 0 { return (next, true) }
             if order < 0 { low = next + 1 } else { high = next }
             next = isGuess && order > 0 ? high - 1 : (low + high) / 2
@@ -126,9 +127,7 @@ public struct PropertyListDictionary: Sendable {
     }
 
     /// Negative, zero or positive as `left` is before, equal to or after `right`.
-    private static func compare(_ left: String, _ right: Span<UInt8>) -> Int {
-        let text = left.utf8Span
-        let left = text.span
+    static func compare(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
         for index in 0..<Swift.min(left.count, right.count) where left[index] != right[index] {
             return left[index] < right[index] ? -1 : 1
         }
@@ -136,8 +135,7 @@ public struct PropertyListDictionary: Sendable {
     }
 
     static func precedes(_ left: String, _ right: String) -> Bool {
-        let right = right.utf8Span
-        return compare(left, right.span) < 0
+        compare(left.utf8Span.span, right.utf8Span.span) < 0
     }
 }
 

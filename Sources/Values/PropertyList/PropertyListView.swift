@@ -87,15 +87,11 @@ extension PropertyListView {
     private func compareKey(at position: Int, _ text: String) -> Int {
         let raw = unsafe bytes.span.bytes
         let key = validation.entries[validation.table.reference(position, of: entry, in: raw)]
-        guard key.kind == .ascii else { return compare(key.string(in: raw).utf8Span.span, text.utf8Span.span) }
-        return compare(bytes.span.extracting(key.content..<key.content + key.count), text.utf8Span.span)
-    }
-
-    private func compare(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Int {
-        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
-            return left[index] < right[index] ? -1 : 1
+        let right = text.utf8Span
+        guard key.kind == .ascii else {
+            return PropertyListDictionary.compare(key.string(in: raw).utf8Span.span, right.span)
         }
-        return left.count - right.count
+        return PropertyListDictionary.compare(bytes.span.extracting(key.content..<key.content + key.count), right.span)
     }
 }
 

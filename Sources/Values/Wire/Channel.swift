@@ -65,7 +65,6 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
 extension Capability {
     /// The durable channel that the capability opens; nil for another one.
     package var channel: Channel? { Channel(rawValue: rawValue) }
-
 }
 
 /// One direction of one durable channel of an application in a pairing: the items in it are in order, and in nothing
