@@ -20,12 +20,7 @@ run_campaign() {
         *) refuse_argument "$1" ;;
         esac
     done
-    if [[ ${TANDEM-} ]]; then
-        tandem=$(realpath -- "$TANDEM")
-    else
-        need_swift
-        tandem=$(released tandem)
-    fi
+    choose_tandem
     # Each connection of a flood is a descriptor of the script, too.
     ulimit -n 8192 2>/dev/null || ulimit -n "$(ulimit -Hn)"
     export PYTHONDONTWRITEBYTECODE=1 SWIFT_BACKTRACE=enable=no

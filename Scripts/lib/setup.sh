@@ -106,6 +106,16 @@ released() {
     echo "$(swift build "${build[@]}" --show-bin-path)/$1"
 }
 
+# Sets `tandem` to the command that TANDEM names, else to the one that is built.
+choose_tandem() {
+    if [[ ${TANDEM-} ]]; then
+        tandem=$(realpath -- "$TANDEM")
+    else
+        need_swift
+        tandem=$(released tandem)
+    fi
+}
+
 is_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
 # Also those named as arguments.
