@@ -21,23 +21,16 @@ struct Fixture {
         device = try #require(UniqueIdentifier(bytes: Array(0..<16)))
     }
 
-    func app(in directory: String? = nil, at now: WallTime = Fixture.now) -> AppConfiguration {
-        app(in: directory, time: TestTime(now))
-    }
-
-    func app(in directory: String?, time: TestTime) -> AppConfiguration {
+    func app(in directory: String? = nil, time: TestTime = TestTime()) -> AppConfiguration {
         let app = AppConfiguration()
         load(app, in: directory, time: time.time)
         return app
     }
 
     @discardableResult
-    func load(_ app: Configuration, in directory: String?, at now: WallTime = Fixture.now) -> ConfigurationLoad {
-        load(app, in: directory, time: TestTime(now).time)
-    }
-
-    @discardableResult
-    func load(_ app: Configuration, in directory: String?, time: ConfigurationTime) -> ConfigurationLoad {
+    func load(
+        _ app: Configuration, in directory: String?, time: ConfigurationTime = TestTime().time
+    ) -> ConfigurationLoad {
         app.load(application: application, role: .secondary, directory: directory, time: time)
     }
 
@@ -100,7 +93,7 @@ final class TestTime: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ now: WallTime) { state = Mutex(State(wall: now)) }
+    init(_ now: WallTime = Fixture.now) { state = Mutex(State(wall: now)) }
 
     var time: ConfigurationTime {
         ConfigurationTime(

@@ -19,7 +19,7 @@ import Testing
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.expires = Fixture.now.seconds + 1 }
             try fixture.writeActive(envelope, in: directory)
-            let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(1_000_000))
+            let app = fixture.app(in: directory.path, time: TestTime(Fixture.now + .seconds(1_000_000)))
             #expect(app.volume == 90)
             let applied = try #require(app.applied)
             #expect(applied.digest == SHA256.digest(envelope))
@@ -97,9 +97,9 @@ import Testing
         try Fixture.withDirectory { directory in
             let envelope = try fixture.envelope { $0.lifetime = 604_800 }
             try fixture.writeActive(envelope, in: directory)
-            let app = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_799))
+            let app = fixture.app(in: directory.path, time: TestTime(Fixture.now + .seconds(604_799)))
             #expect(app.volume == 90)
-            let late = fixture.app(in: directory.path, at: Fixture.now + .seconds(604_800))
+            let late = fixture.app(in: directory.path, time: TestTime(Fixture.now + .seconds(604_800)))
             #expect(late.volume == 75)
             try directory.remove("configuration.plist")
             #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied")
@@ -126,7 +126,7 @@ import Testing
     func aReloadNamesWhatIsLoaded() throws {
         try Fixture.withDirectory { directory in
             let (active, next) = (try fixture.envelope { $0.lifetime = 60 }, try fixture.envelope(version: 8))
-            let time = TestTime(Fixture.now)
+            let time = TestTime()
             let app = fixture.app(in: directory.path, time: time)
             func loaded() -> PropertyListDictionary? { app.sessionDidReceiveMessage(["tandem.reload": true]) }
             #expect(loaded() == ["tandem.verdict": "applied", "tandem.loaded": .data([])])

@@ -39,7 +39,7 @@ import Testing
         #expect(opened(ApplyLink.text(of: role), by: fixture.app()) == nil)
         let other = try ApplicationIdentifier("org.example.other")
         let app = AppConfiguration()
-        app.load(application: other, role: .secondary, directory: nil, time: TestTime(Fixture.now).time)
+        app.load(application: other, role: .secondary, directory: nil, time: TestTime().time)
         let link = ApplyLink.text(of: try fixture.envelope())
         #expect(opened(link, by: app) == nil)
         #expect(opened(link, by: AppConfiguration()) == nil)

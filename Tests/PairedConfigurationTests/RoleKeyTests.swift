@@ -23,7 +23,7 @@ private final class SharedConfiguration: Configuration, @unchecked Sendable {
 
     private func load(_ role: DeviceRole, in directory: String? = nil) -> (SharedConfiguration, ConfigurationLoad) {
         let app = SharedConfiguration()
-        let time = TestTime(Fixture.now).time
+        let time = TestTime().time
         return (app, app.load(application: fixture.application, role: role, directory: directory, time: time))
     }
 

@@ -135,7 +135,7 @@ import Testing
         for confirms in [true, false] {
             try Fixture.withDirectory { directory in
                 try writeTrial(in: directory)
-                let time = TestTime(Fixture.now)
+                let time = TestTime()
                 let app = fixture.app(in: directory.path, time: time)
                 if confirms {
                     app.confirmHealthy()
@@ -154,7 +154,7 @@ import Testing
     func provenOnesAreNotCounted() throws {
         try Fixture.withDirectory { directory in
             try fixture.writeActive(good, in: directory)
-            let time = TestTime(Fixture.now)
+            let time = TestTime()
             let app = fixture.app(in: directory.path, time: time)
             app.confirmHealthy()
             #expect(try app.volume == 66 && directory.names() == ["configuration.plist"])
@@ -208,7 +208,7 @@ import Testing
         let brief = try fixture.envelope { $0.lifetime = 3600 }
         try Fixture.withDirectory { directory in
             try fixture.writeActive(brief, in: directory)
-            let time = TestTime(Fixture.now)
+            let time = TestTime()
             try body(fixture.app(in: directory.path, time: time), time, directory, brief)
         }
     }
@@ -267,7 +267,7 @@ import Testing
         try Fixture.withDirectory { directory in
             try directory.write("staged.plist", try fixture.staged(brief).dictionary)
             for expected in [90, 75] {
-                let time = TestTime(Fixture.now)
+                let time = TestTime()
                 let app = fixture.app(in: directory.path, time: time)
                 #expect(app.volume == 90)
                 // The trial, and three counts.
@@ -282,7 +282,7 @@ import Testing
 
     @Test("CFG-34, CFG-68: one that the daemon handed over ends, too, without any file")
     func handedOverOneEnds() throws {
-        let time = TestTime(Fixture.now)
+        let time = TestTime()
         let app = fixture.app(in: nil, time: time)
         let brief = try fixture.envelope { $0.lifetime = 60 }
         #expect(fixture.verdict(app, try fixture.message(brief)) == "applied")

@@ -51,9 +51,9 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
         var budget = BudgetAnswer(remaining: 0, limit: 50, resets: .zero)
     }
 
-    init(_ scheduler: ManualScheduler, app: String = "com.example.app") throws {
+    init(_ scheduler: ManualScheduler) throws {
         self.scheduler = scheduler
-        self.app = try ApplicationIdentifier(app)
+        app = try ApplicationIdentifier("com.example.app")
         situation = SessionState(revision: 1, active: nil, pairings: [])
     }
 

@@ -44,11 +44,11 @@ struct WCSessionTransferTests: WCSessionSuite {
 
     private var submitted: [Envelope] { fixture.daemon.received.filter { $0.kind == .submit } }
 
-    private func say(_ kind: FrameKind, of envelope: Envelope, _ name: String? = nil, code: Int? = nil) {
+    private func say(_ kind: FrameKind, of envelope: Envelope, _ name: String? = nil) {
         fixture.daemon.send(
             Envelope(
                 kind, app: envelope.app, pairing: envelope.pairing, id: envelope.id, channel: envelope.channel,
-                code: code, name: name))
+                name: name))
         settle()
     }
 

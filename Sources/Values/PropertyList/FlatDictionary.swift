@@ -17,8 +17,8 @@ package struct FlatDictionary: Sendable {
     private let root: PropertyListView
 
     /// - Throws: ``PropertyListError``, also if the root is not a dictionary.
-    package init(_ bytes: ArraySlice<UInt8>, limits: PropertyListLimits = .standard) throws(PropertyListError) {
-        root = try PropertyListView(bytes, limits: limits)
+    package init(_ bytes: ArraySlice<UInt8>) throws(PropertyListError) {
+        root = try PropertyListView(bytes)
         guard root.isDictionary else { throw PropertyListError(.rootNotDictionary, at: .byte(0)) }
     }
 
