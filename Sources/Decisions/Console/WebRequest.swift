@@ -53,6 +53,7 @@ package struct WebRequest: Sendable {
         }.map(\.element.tag)
     }
 
+    /// - Parameter name: in lower case.
     package func values(_ name: String) -> [String] {
         fields.filter { $0.name.lowercased() == name }.map(\.value)
     }

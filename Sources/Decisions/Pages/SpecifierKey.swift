@@ -66,9 +66,13 @@ package enum SpecifierKey: String, Sendable, CaseIterable {
     /// The form of a value; any other form counts as no value.
     package enum Form: Sendable {
         case any
+        /// A string.
         case text
+        /// A string, or an array of them.
         case texts
+        /// The same, or a dictionary of strings.
         case textByValue
+        /// An array of any values.
         case list
         /// A boolean, or a spelling of one (SET-45): bundles have `YES`, `"YES"` and 1.
         case flag

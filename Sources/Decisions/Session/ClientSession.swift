@@ -31,6 +31,7 @@ package struct ClientSession: ~Copyable, Sendable {
         case sendRegister
         /// Close the connection without another word.
         case disconnect
+        /// Starts the session's one timer; one that runs is replaced.
         case startTimer(Duration)
         case stopTimer
         /// Complete open requests to one pairing, or all for nil.

@@ -7,7 +7,7 @@ package import TandemWire
 
 /// The items of one app by identifier, each with the caller's token.
 package struct TransferTable<Token>: ~Copyable {
-    /// How far an item is known to be.
+    /// How far an item is known to be, in this order, which `<` uses.
     package enum Phase: Sendable, Comparable {
         /// Given to a connection, perhaps to more than one.
         case submitted

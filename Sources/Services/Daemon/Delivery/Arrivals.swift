@@ -33,6 +33,7 @@ package final class Arrivals {
     private var unmade: [UniqueIdentifier: (key: QueueKey, at: MonotonicTime)] = [:]
     /// Contexts that came and were not newer than the one before (DEL-20).
     private let staleContexts: Counter
+    /// Set by its initialiser; weak, because it holds this object.
     weak var contexts: ContextDelivery?
 
     init(in environment: DeliveryEnvironment, counters: Counters) {
@@ -231,12 +232,13 @@ package final class Arrivals {
         }
     }
 
-    /// - Parameter detail: nil for the channel.
-    private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField? = nil) {
+    private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey) {
+        log(level, message, key, .text("channel", key.channel.rawValue))
+    }
+
+    private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField) {
         environment.log(
-            LogEvent(
-                level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"),
-                detail ?? .text("channel", key.channel.rawValue)))
+            LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
     }
 
     private func deliverStored(_ item: ReceivedItem, from table: DeliveryTable, _ done: @escaping () -> Void) {

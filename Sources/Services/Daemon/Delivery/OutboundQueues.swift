@@ -13,6 +13,7 @@ final class OutboundQueues {
 
     let table: QueueTable<OutboundQueue>
     private let environment: DeliveryEnvironment
+    /// Set by its initialiser; weak, because it holds this object.
     weak var contexts: ContextDelivery?
 
     init(in environment: DeliveryEnvironment) {
