@@ -1,6 +1,5 @@
 // Composition of the console: the web server, the state machine that answers, and requests to the daemon.
 
-import TandemBase
 import TandemConsole
 import TandemControl
 import TandemCrypto

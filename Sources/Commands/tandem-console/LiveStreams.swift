@@ -1,7 +1,6 @@
 // Event streams of open pages: one watch of the daemon for each app, or for the device, however many pages show it. It
 // ends with the last of them. All watches share the looks at the device.
 
-import TandemBase
 import TandemConsole
 import TandemControl
 import TandemPropertyList

@@ -1,7 +1,6 @@
 // Settings of an app as the daemon answers for them: its pages, its schema, and the values in force. The schema alone
 // judges what a browser sends, by way of the pages' input.
 
-import TandemBase
 import TandemOperations
 import TandemPages
 import TandemPropertyList

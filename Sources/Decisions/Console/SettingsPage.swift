@@ -1,7 +1,6 @@
 // One page of an app's settings as HTML: a form for the values and one for resets. It adds nothing to the view but
 // HTML, and is whole without a script: labels, groups, and each mistake beside its field.
 
-import TandemBase
 import TandemPages
 
 struct SettingsPage {

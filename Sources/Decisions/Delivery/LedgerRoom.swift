@@ -3,7 +3,6 @@
 // that a hello has.
 
 package import TandemBase
-import TandemWire
 
 /// The remainder of a ledger (DEL-46).
 package enum LedgerOccupancy: Sendable {

@@ -1,8 +1,6 @@
 // Image of a bundle that an entry names, as a layout carries it. Its first bytes say which kind it is; nothing here
 // decodes it, and a kind that can hold a script or an address, as SVG, is none.
 
-import TandemPropertyList
-
 /// An image beside a row, a choice or a slider.
 package struct PageImage: Sendable, Equatable {
     /// The most bytes of one image (LIM-130).

@@ -3,7 +3,6 @@
 // custom identifier of the primary's app if it has one, else the primary's vendor identifier.
 
 package import TandemBase
-import TandemWire
 
 /// The targets of one device's apps, by what is paired at this moment.
 package struct PairedTargets {

@@ -4,7 +4,6 @@
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
-import TandemWire
 
 /// One row to write or to remove. The caller commits all changes of a transition in one transaction before it performs
 /// any effect.

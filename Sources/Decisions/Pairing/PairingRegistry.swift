@@ -4,7 +4,6 @@
 
 package import TandemBase
 package import TandemCrypto
-import TandemPropertyList
 package import TandemWire
 
 /// The pairings of one device with their tokens, trusted pins and claims.

@@ -2,7 +2,6 @@
 // and a signer judge values by it as the app does. A document comes from outside: each fault is an error that names its
 // location and no value, and what a later version adds is passed over.
 
-import TandemBase
 package import TandemPropertyList
 
 /// A schema with the bytes that it was read from, or is written as.

@@ -2,7 +2,6 @@
 // other. It is exact: text that is no number gives no 0, a boolean is never a text, and a number that its type cannot
 // hold is none. Signed configuration is not converted at all; it names each type.
 
-import TandemBase
 package import TandemPropertyList
 
 /// The conversions of values to the types of properties.

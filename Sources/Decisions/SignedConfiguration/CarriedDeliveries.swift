@@ -2,7 +2,6 @@
 // primaries. A carrier never judges, stages or wants anything that it carries.
 
 package import TandemBase
-import TandemCrypto
 package import TandemPropertyList
 import TandemWire
 

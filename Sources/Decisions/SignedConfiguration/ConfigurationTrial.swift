@@ -3,7 +3,6 @@
 // daemon, which offers and sees connections, and by the library, which sees starts without a daemon. Each writes a file
 // of its own, and the higher count is true.
 
-import TandemBase
 package import TandemPropertyList
 import TandemWire
 

@@ -3,7 +3,6 @@
 // arrives after a restart finds what it answers.
 
 package import TandemBase
-import TandemCrypto
 package import TandemPropertyList
 import TandemWire
 

@@ -1,8 +1,6 @@
 // Read-only rules of a configuration slot: the verification context with the slot's facts, and comparisons of bytes
 // with what waits or is active. Apart from ConfigurationSlot.swift because none of them changes the slot.
 
-import TandemBase
-
 extension ConfigurationSlot {
     /// The payload of bytes that pass every step but 18, and are not active: what an app's schema has to judge.
     package func candidate(_ envelope: [UInt8], in context: VerificationContext) -> ConfigurationPayload? {

@@ -1,7 +1,6 @@
 // A configuration with good (or knowingly waived) signatures, for this application and role: steps 5 to 12. The payload
 // is parsed from the very bytes that were verified. There is no other initialiser.
 
-import TandemBase
 package import TandemCrypto
 import TandemPropertyList
 

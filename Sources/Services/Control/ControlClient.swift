@@ -1,7 +1,6 @@
 // Control client: one request to a running daemon (Protocol/Control.md) on the calling thread, under a deadline, so
 // that a daemon that hangs cannot hang a shell.
 
-import TandemOperations
 package import TandemPropertyList
 import TandemReactor
 package import TandemWire

@@ -2,7 +2,6 @@
 // are claims: what they hold is verified like anything else. A damaged or unreadable file is reported by its name and
 // ignored.
 
-import TandemBase
 import TandemFiles
 import TandemPropertyList
 import TandemSignedConfiguration

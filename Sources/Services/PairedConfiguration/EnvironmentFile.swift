@@ -2,7 +2,6 @@
 // counts, whole; the others are not opened. They are the owner's: read without following links, within a budget, as XML
 // or binary by their content. A missing file is no fault; one that cannot be read is reported by its name.
 
-import TandemBase
 import TandemCrypto
 import TandemFiles
 import TandemPropertyList

@@ -7,7 +7,6 @@ import TandemBase
 import TandemCrypto
 import TandemFiles
 import TandemPropertyList
-import TandemSession
 
 /// The memory of one app beside one daemon.
 struct RememberedHome: Sendable {

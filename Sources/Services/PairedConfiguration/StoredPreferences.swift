@@ -4,7 +4,6 @@
 
 internal import Synchronization
 import TandemPages
-import TandemPropertyList
 import TandemReactor
 import TandemSettings
 

@@ -2,7 +2,6 @@
 // decides. Frames for the application, and the machine's decisions about it, are events for the actor.
 
 import TandemBase
-import TandemPropertyList
 import TandemReactor
 import TandemSession
 package import TandemTransport

@@ -2,7 +2,6 @@
 
 import TandemBase
 import TandemFiles
-import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemWire

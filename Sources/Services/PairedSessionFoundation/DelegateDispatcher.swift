@@ -8,7 +8,6 @@ import Foundation
 import PairedSession
 import Synchronization
 public import TandemBase
-import TandemReactor
 import TandemSession
 import TandemWire
 

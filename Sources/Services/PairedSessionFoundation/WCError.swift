@@ -2,7 +2,6 @@
 // key path, peer and message.
 
 public import Foundation
-import PairedSession
 public import TandemBase
 import TandemWire
 

@@ -3,7 +3,6 @@
 // but the five entities is a fault. The first fault stops the parser.
 
 internal import CTandemExpat
-import TandemBase
 import TandemPropertyList
 
 /// A parser and the tree that it fills; used once, by one thread.

@@ -2,7 +2,6 @@
 // peer comes here. expat finds the elements; the tree and every rule of values are here. It is as strict as the binary
 // reader, under the same budgets, and a fault has its line, its column and a way to repair it.
 
-import TandemBase
 package import TandemPropertyList
 
 /// Reads XML property lists, version 1.0.

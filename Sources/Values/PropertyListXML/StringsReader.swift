@@ -2,7 +2,6 @@
 // property list, binary or XML. It is strict: a file is read as a whole or not at all, and a fault in its text has a
 // line and a column.
 
-import TandemBase
 import TandemPropertyList
 
 /// Why a `.strings` file is not read.

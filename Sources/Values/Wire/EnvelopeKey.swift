@@ -13,8 +13,6 @@
 //    message as `topic` does, for an item also through `OutboundRecord`, `InboundRecord` and `RecordField`. A value
 //    that decides the route has a field in ``EnvelopeHead``.
 
-import TandemPropertyList
-
 /// A key of the envelope; its raw value is the word on the wire. The cases stand in the order of their words, in which
 /// a frame has them.
 package enum EnvelopeKey: String, Sendable, Hashable, CaseIterable {

@@ -1,7 +1,5 @@
 // The frames of durable items between two daemons (Delivery, Files) as values.
 
-import TandemBase
-
 /// An `item`: one durable item on its way (DEL-2).
 package struct ItemFrame: TypedFrame {
     package let item: ItemKey

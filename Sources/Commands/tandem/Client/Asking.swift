@@ -1,6 +1,5 @@
 // Requests to a daemon from a command: the daemon, the app, the role and the pairing that the arguments name.
 
-import PairedSession
 import TandemBase
 import TandemControl
 import TandemOperations

@@ -2,7 +2,6 @@
 
 import TandemControl
 import TandemOperations
-import TandemPropertyList
 import TandemWire
 
 extension Subcommand {

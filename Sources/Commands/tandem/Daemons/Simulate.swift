@@ -2,7 +2,6 @@
 // devices.
 
 import Glibc
-import TandemControl
 import TandemDaemon
 import TandemFiles
 import TandemReactor

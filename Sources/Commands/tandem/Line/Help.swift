@@ -1,7 +1,5 @@
 // Help pages, rendered from the tables that the parser uses, so that help lists every option.
 
-import TandemControl
-
 /// Renders help pages.
 enum Help {
     /// The page of `tandem --help`.

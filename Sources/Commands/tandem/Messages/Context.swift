@@ -1,7 +1,6 @@
 // `context set` and `context show`: the latest application context of each side.
 
 import PairedSession
-import TandemControl
 import TandemPropertyList
 
 extension Subcommand {

@@ -5,7 +5,6 @@ import PairedSession
 import TandemBase
 import TandemControl
 import TandemPropertyList
-import TandemWire
 
 /// One user info to be queued, as the command line tells it.
 struct QueuedSend {

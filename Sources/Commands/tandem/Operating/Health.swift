@@ -5,7 +5,6 @@ import TandemBase
 import TandemControl
 import TandemOperations
 import TandemPropertyList
-import TandemReactor
 import TandemWire
 
 extension Subcommand {

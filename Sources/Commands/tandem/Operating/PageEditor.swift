@@ -1,7 +1,6 @@
 // Pages of an app as a form of lines: what a person types becomes a change of one field, a step to another page, or the
 // draft of an item. It has no input and no output of its own; numbers are those of the rows that were shown last.
 
-import TandemBase
 import TandemOperations
 import TandemPages
 import TandemPropertyList

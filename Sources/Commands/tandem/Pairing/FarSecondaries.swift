@@ -1,7 +1,6 @@
 // `far-secondaries remove`: the end of a row of `status` about a device that no carrier states any longer.
 
 import TandemBase
-import TandemControl
 import TandemOperations
 import TandemPropertyList
 import TandemWire

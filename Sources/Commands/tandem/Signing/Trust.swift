@@ -2,7 +2,6 @@
 // pairing.
 
 import TandemBase
-import TandemControl
 import TandemCrypto
 import TandemOperations
 import TandemPropertyList

@@ -2,7 +2,6 @@
 // the receiver pulls: order and loss are its business alone, the sender only answers.
 
 package import TandemBase
-import TandemWire
 
 /// The receiving end of one file: it requests bytes from where its partial file ends, takes only the chunk that comes
 /// next, and asks again when one is missing or nothing comes. It never requests bytes twice that it has written.

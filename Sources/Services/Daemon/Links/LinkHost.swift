@@ -48,7 +48,7 @@ package protocol LinkHost: AnyObject {
 }
 
 extension LinkHost {
-    /// Judges the greeting of a peer that has this pin. The phase and the contradiction look at the queues of one moment:
+    /// Judges the greeting of a peer that has this pin. Phase and contradiction look at the queues of one moment:
     /// callers call this in the turn in which they made the phase.
     func judge(
         _ greeting: PeerGreeting, in pairing: UniqueIdentifier, from peer: KeyIdentifier, _ agreement: HelloAgreement,

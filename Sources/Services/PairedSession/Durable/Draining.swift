@@ -1,6 +1,5 @@
 // Wait of a process that is about to exit, until its daemon has what the process handed over (SES-89).
 
-import TandemBase
 public import TandemWire
 
 extension PairedSession {

@@ -3,7 +3,6 @@
 // after the other.
 
 import Synchronization
-import TandemBase
 import TandemWire
 
 extension PairedSession {

@@ -1,7 +1,6 @@
 // Queries to the daemon about this app's own items (SES-54), each until its answer.
 
 import TandemBase
-import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemWire

@@ -5,7 +5,6 @@ public import TandemBase
 import TandemFiles
 public import TandemPropertyList
 import TandemReactor
-import TandemSession
 public import TandemWire
 
 /// The facts about a durable item besides its content.

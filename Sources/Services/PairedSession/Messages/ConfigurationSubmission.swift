@@ -1,7 +1,6 @@
 // Signed configurations that the app itself brings to its daemon, as it was given them by a link.
 
 import TandemBase
-import TandemSession
 import TandemWire
 
 /// The verdict on a configuration that the app has handed over.
