@@ -37,7 +37,8 @@ package enum PairingEvent: Sendable, Equatable {
                 .integer("peer", peer))
         case .storeRestored(let pairing):
             LogEvent(
-                .warning, "one of the stores was restored, a new epoch begins", .text("pairing", pairing.description))
+                .warning, "a new epoch begins: a store was restored, or the other device joined again",
+                .text("pairing", pairing.description))
         case .identifierChanged(let claim):
             LogEvent(
                 .error, "alarm: custom identifier changed, the old one stays until it is accepted",

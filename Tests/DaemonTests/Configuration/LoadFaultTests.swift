@@ -275,6 +275,23 @@ import Testing
         #expect(lines() == written && secondary.host.offers.count == offers + 1, "its schema is named")
     }
 
+    @Test("CFG-116: of a file that cannot be read the log has the system's error, and does not say that it has changed")
+    func unreadableFile() throws {
+        secondary.connect()
+        try secondary.apply(try secondary.envelope(1))
+        let path = secondary.file("configuration.plist")
+        let active = TemporaryDirectory.read(path)
+        secondary.disconnect()
+        secondary.scheduler.advance(by: .seconds(10))
+        // The system opens no socket for reading, whoever asks, and a file can replace it.
+        try #require(unlink(path) == 0 && mknod(path, S_IFSOCK | 0o600, 0) == 0)
+        secondary.connect()
+        let lines = secondary.log.all.map { "\($0)" }.filter { $0.contains("are written again") }
+        #expect(lines.count == 1 && lines.first?.contains("ENXIO") == true, "\(lines)")
+        #expect(lines.first?.contains("were not as") == false)
+        #expect(TemporaryDirectory.read(path) == active)
+    }
+
     @Test("CFG-116: a user who changes the app's files at every start has them written again once in ten seconds")
     func filesChangedWithoutEnd() throws {
         secondary.connect()

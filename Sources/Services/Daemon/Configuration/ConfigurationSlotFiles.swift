@@ -39,6 +39,8 @@ final class ConfigurationSlotFiles {
     private var differing: [KeySubject: Difference] = [:]
     /// Subjects whose files were written again since the last tick, and whether another comparison was due since.
     private var rewritten: [KeySubject: Bool] = [:]
+    /// Why a file could not be read when the files of an app were compared last; nil if each could.
+    private var unread: FileError?
     /// Apps that have files to be written once their user is known.
     private var ownerlessApplications: Set<ApplicationIdentifier> = []
 
@@ -177,15 +179,25 @@ final class ConfigurationSlotFiles {
         let isBehind = isNew || differing[subject] != nil || unwrittenChains.contains(subject)
         // An app without configuration needs no directory.
         guard isBehind || hasFiles(subject, in: state) || directory(of: app) != nil else { return false }
+        unread = nil
         let others = reconcile(subject, with: state)
         if !others.isEmpty || differing[subject] != nil { rewritten[subject] = false }
-        if !isBehind, !others.isEmpty {
-            context.log(
-                LogEvent(
-                    .warning, "an app's files were not as this daemon had written them, and are written again",
-                    .text("app", "\(app)"), .text("files", others.joined(separator: " "))), causedBy: app)
-        }
+        if !isBehind, !others.isEmpty { context.log(line(about: others, of: app), causedBy: app) }
         return !others.isEmpty
+    }
+
+    /// A file that cannot be read, as without a free descriptor, may be as this daemon has written it: the line must
+    /// not send the operator after somebody who has changed it.
+    private func line(about files: [String], of app: ApplicationIdentifier) -> LogEvent {
+        let fields: [LogField] = [.text("app", "\(app)"), .text("files", files.joined(separator: " "))]
+        guard let unread else {
+            return LogEvent(
+                .warning, "an app's files were not as this daemon had written them, and are written again",
+                fields: fields)
+        }
+        return LogEvent(
+            .warning, "an app's files could not all be read to compare them, and are written again",
+            fields: fields + [.text("error", unread.textOfFixedPath)])
     }
 
     /// Makes the files of an app that could not judge, or has loaded other bytes, those of the state in force (CFG-113,
@@ -296,15 +308,17 @@ final class ConfigurationSlotFiles {
         return chain.isEmpty ? nil : KeySetChainFile(subject: subject, chain: chain).dictionary
     }
 
-    /// Whether a file has other bytes. One that cannot be read differs: its app cannot read it, either. A longer one
-    /// differs unread: the app's user can make it as long as the disk.
+    /// Whether a file has other bytes, or is there without any reason. One that cannot be read differs: its app may not
+    /// read it, either. A longer one differs unread: the app's user can make it as long as the disk. To find that there
+    /// is none takes no descriptor.
     private func differs(
         _ content: PropertyListDictionary?, _ name: String, _ directory: OwnedDirectory
     ) -> Bool {
-        let bytes = content?.ownBytes
         do throws(FileError) {
-            return try directory.read(name, limit: bytes?.count ?? 0) != bytes
+            guard let bytes = content?.ownBytes else { return try directory.status(of: name) != nil }
+            return try directory.read(name, limit: bytes.count) != bytes
         } catch {
+            if error.mayPass { unread = error }
             return true
         }
     }

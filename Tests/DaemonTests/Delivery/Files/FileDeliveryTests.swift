@@ -139,6 +139,23 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try devices.receiver.names(in: "partial").isEmpty)
     }
 
+    @Test("FIL-4, SES-49: a small file that is submitted behind a large one is accepted when its bytes are there")
+    func smallFirst() throws {
+        var accepted: [Int] = []
+        for (number, size) in [(UInt64(1), 70_000), (2, 1)] {
+            devices.announce(devices.key(number), size: Int64(size)) { if case .success = $0 { accepted.append(size) } }
+        }
+        devices.settle()
+        let bytes = content(70_000)
+        #expect(devices.sender.take(devices.chunk(Array(bytes[..<65_536]), at: 0, of: devices.key(1))))
+        #expect(devices.sender.take(devices.chunk([1], at: 0, of: devices.key(2))))
+        devices.settle()
+        #expect(accepted == [1])
+        #expect(devices.sender.take(devices.chunk(Array(bytes[65_536...]), at: 65_536, of: devices.key(1))))
+        devices.settle()
+        #expect(accepted == [1, 70_000])
+    }
+
     @Test("FIL-3: a taking with the size comes before the file is accepted", arguments: [0, 1, 65_536])
     func lastTaking(_ size: Int) throws {
         let key = devices.key(1)
