@@ -44,6 +44,21 @@ final class HealthLedgerTests {
         #expect(ledger.standing(at: time(27_000)).map(\.since) == [time(20_000)])
     }
 
+    @Test func `CTL-12: a disk that has not answered for 5 s is a problem at once, and until it has answered as long`()
+    {
+        let store = HealthProblem(.store)
+        ledger.observe([], at: time(3000))
+        ledger.observe(store, since: time(1000), at: time(6000))
+        #expect(ledger.standing(at: time(6000)).map(\.since) == [time(1000)])
+        ledger.observe(store, isPresent: false, at: time(7000))
+        #expect(ledger.standing(at: time(11_999)).count == 1)
+        // Stalled again, while the first time still counts: it adds nothing that was counted already.
+        ledger.observe([], at: time(11_999))
+        ledger.observe(store, since: time(9000), at: time(11_999))
+        ledger.observe(store, isPresent: false, at: time(11_999))
+        #expect(ledger.standing(at: time(12_000)).isEmpty)
+    }
+
     @Test func `CTL-12: observing one link leaves the other problems as they were`() {
         let other = HealthProblem(.unlinked, pairing: UniqueIdentifier(high: 3, low: 4))
         ledger.observe([link, HealthProblem(.backlog)], at: time(0))

@@ -39,7 +39,7 @@ package struct HealthProblem: Hashable, Sendable {
         case deadLetters = "dead-letters"
         /// The clock of a paired device differs; without a pairing, this device's own clock is not set (CFG-33).
         case clock
-        /// The last commit failed.
+        /// The last commit failed, or the disk ends none.
         case store
         /// New submits are refused, because an operator drains the daemon.
         case draining
@@ -102,6 +102,12 @@ package struct HealthLedger: ~Copyable, Sendable {
         if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
         guard isPresent, observations[problem] == nil else { return }
         observations[problem] = Observation(counts: !problem.word.mustLast, since: now, lookedAt: now)
+    }
+
+    /// Records a problem that is noticed only now, and has existed since an earlier time.
+    package mutating func observe(_ problem: HealthProblem, since start: MonotonicTime, at now: MonotonicTime) {
+        observe(problem, isPresent: true, at: max(start, observations[problem]?.lookedAt ?? start))
+        observe(problem, isPresent: true, at: now)
     }
 
     /// Drops the problems of a pairing that has ended.

@@ -2,6 +2,7 @@
 // code that awaits them. It adds no queue and no rule of its own; what follows a commit may use everything that is
 // confined to the loop. A loop that stops first drops the waiting completions.
 
+package import TandemBase
 package import TandemReactor
 
 /// A store used from one scheduler's thread.
@@ -17,8 +18,14 @@ package final class LoopStore {
     package var onSpaceChange: ((StoreError?) -> Void)?
     /// Called when ``isFailing`` has changed; on the scheduler's thread.
     package var onFailingChange: (() -> Void)?
-    /// Whether the last commit that has ended failed, or the disk is full.
-    package var isFailing: Bool { failure != nil || fullDisk != nil }
+    /// Called when a disk that is watched ends no commit, with the time since which it is so, and with nil once one has
+    /// ended; on the scheduler's thread.
+    package var onStallChange: ((ClockReading?) -> Void)?
+    /// Whether the last commit that has ended failed, the disk is full, or it ends no commit.
+    package var isFailing: Bool { failure != nil || fullDisk != nil || stalledSince != nil }
+    /// Since when the disk ends no commit, though some are under way; nil while it ends them, or is not watched.
+    package private(set) var stalledSince: ClockReading?
+    private var watch: CommitWatch?
     /// Why the last commit that has ended failed; nil if it did not.
     package private(set) var failure: StoreError?
     /// The disk was full and has had no room since: what keeps something new is refused without a commit, so that it
@@ -34,9 +41,21 @@ package final class LoopStore {
         self.scheduler = scheduler
     }
 
+    /// Watches from now on whether the disk ends the commits that are under way; before the first of them.
+    /// - Parameter patience: how long it may end none.
+    package func watchDisk(for patience: Duration) {
+        watch = CommitWatch(patience, on: scheduler) { [weak self] since in
+            self?.change {
+                self?.stalledSince = since
+                self?.onStallChange?(since)
+            }
+        }
+    }
+
     /// Makes the changes durable together, then calls `completion` on the scheduler's thread.
     package func commit(_ changes: [RowChange], room: CommitRoom = .ordinary, then completion: @escaping Completion) {
         let end = CommitEnd(of: self, completion)
+        watch?.began()
         store.commit(changes, room: room) { [scheduler] result in scheduler.submit { end.run(result) } }
     }
 
@@ -56,6 +75,7 @@ package final class LoopStore {
 
         func run(_ result: Result<Void, StoreError>) {
             precondition(store.scheduler.isCurrent, "a commit ends on another thread than the scheduler's")
+            store.watch?.ends()
             store.note(result)
             completion(result)
         }

@@ -38,6 +38,8 @@ final class TwoNodes {
     var allowsInvalidSignatures = false
     /// The group that may use the daemons' local sockets, from their next starts on.
     var localGroup: String?
+    /// How long a disk may end no commit, from the daemons' next starts on. Time passes in small steps then.
+    var diskPatience: Duration?
     /// State directories elsewhere.
     var states: [Place: String] = [:]
     let app: ApplicationIdentifier
@@ -83,8 +85,8 @@ final class TwoNodes {
     func make(_ options: NodeOptions) throws -> Node {
         var generator = SeededGenerator(seed: 1)
         return try Node(
-            options, software: "a test", scheduler: clock, network: network, random: { generator.next() },
-            log: { [weak self] in self?.notes.append($0) })
+            options, software: "a test", scheduler: clock, network: network, diskPatience: diskPatience,
+            random: { generator.next() }, log: { [weak self] in self?.notes.append($0) })
     }
 
     var primary: Node { node(.primary) }

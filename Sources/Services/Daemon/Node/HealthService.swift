@@ -52,8 +52,11 @@ final class HealthService {
     /// The pairing has ended, and its problems with it.
     func forget(_ pairing: UniqueIdentifier) { ledger.forget(pairing) }
 
-    /// Commits begin or cease to fail.
+    /// Commits begin or cease to fail. That a disk does not answer is noticed late, and counts from its beginning.
     func storeChanged() {
+        if let since = store.stalledSince {
+            return ledger.observe(HealthProblem(.store), since: since.monotonic, at: scheduler.now)
+        }
         ledger.observe(HealthProblem(.store), isPresent: store.isFailing, at: scheduler.now)
     }
 
@@ -146,6 +149,10 @@ final class HealthService {
     }
 
     private var storeText: String {
+        if let since = store.stalledSince {
+            return "the disk does not answer: no change has been stored since \(since.wall), and nothing new is "
+                + "accepted; look at the disk of \(store.path), and whether its file system is frozen"
+        }
         if let full = store.fullDisk { return "the disk is full: \(full)" }
         guard let failure = store.failure else {
             return "changes could not be stored for a while; they are stored again"

@@ -56,16 +56,19 @@ package final class Node {
         _ options: NodeOptions, software: String, loop: EventLoop, log: @escaping LogHandler
     ) throws(NodeError) {
         try self.init(
-            options, software: software, scheduler: loop, network: SocketNetwork(on: loop), processes: loop, log: log)
+            options, software: software, scheduler: loop, network: SocketNetwork(on: loop), processes: loop,
+            diskPatience: HealthLedger.gracePeriod, log: log)
     }
 
     /// Opens the device's state; nothing listens yet. On the scheduler's thread.
     /// - Parameters:
     ///   - processes: where programs that wake apps are watched; nil starts none.
+    ///   - diskPatience: how long the disk may end no commit before it is a problem; nil for a clock that may run
+    ///     ahead of the disk.
     ///   - random: spreads the waits between attempts.
     package init(
         _ options: NodeOptions, software: String, scheduler loop: any Scheduler, network: any NodeNetwork,
-        processes: EventLoop? = nil,
+        processes: EventLoop? = nil, diskPatience: Duration? = nil,
         random: @escaping () -> UInt64 = { .random(in: 0 ... .max) }, log: @escaping LogHandler
     ) throws(NodeError) {
         (self.options, self.loop, self.network, self.log) = (options, loop, network, log)
@@ -144,6 +147,7 @@ package final class Node {
         } else {
             starter = nil
         }
+        if let diskPatience { store.watchDisk(for: diskPatience) }
         introduceParts()
         try restore()
     }
@@ -218,6 +222,7 @@ package final class Node {
     private func introduceParts() {
         store.whenPoisoned = { [weak self] error in self?.onFatal?(.store(error)) }
         store.onFailingChange = { [weak self] in self?.health.storeChanged() }
+        store.onStallChange = { [log, path = store.path] in log(.stall(since: $0, of: path)) }
         store.onSpaceChange = { [log, path = store.path] in log(.space($0, for: path)) }
         if device.store.statistics.beganCutOff {
             log(LogEvent(.info, "a commit that a crash cut off was dropped; nothing acknowledged was in it"))

@@ -509,6 +509,14 @@ extension LogEvent {
         LogEvent(.error, "not stored", .text("error", error.description))
     }
 
+    /// The disk ends no commit, or ends them again. A daemon that stops can only wait for such a disk.
+    static func stall(since: ClockReading?, of path: String) -> LogEvent {
+        guard let since else { return LogEvent(.info, "the disk answers again", .text("store", path)) }
+        return LogEvent(
+            .warning, "the disk does not answer, and nothing new is stored until it does; look at it",
+            .text("store", path), .text("since", "\(since.wall)"))
+    }
+
     /// The disk is full, so that commits fail, or it has room again.
     static func space(_ error: StoreError?, for path: String) -> LogEvent {
         error == nil
