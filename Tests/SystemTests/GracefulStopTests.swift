@@ -61,6 +61,31 @@ import Testing
         _ = try await asking.ending()
     }
 
+    @Test(
+        "SES-18, LIM-151, CTL-77: a disk that does not answer is named, and keeps a daemon that stops for 20 s at most")
+    func stalledDisk() async throws {
+        let workspace = Workspace()
+        let devices = try await TwoDevices(
+            in: workspace, hubEnvironment: try await FailingSync.environment(in: workspace, stalls: true))
+        try await devices.pair()
+        try workspace.write("bad", "")
+        let making = try devices.start("hub", "pair")
+        let isNamed = try await eventually {
+            try await devices.run("hub", "health").output.contains("the disk does not answer")
+        }
+        #expect(isNamed)
+        let begun = ContinuousClock.now
+        devices.hub.signal(SIGTERM)
+        let ended = try await devices.hub.ending(within: .seconds(40))
+        #expect(ended.status == 1 && ContinuousClock.now - begun > .seconds(15), "\(ended)")
+        #expect(ended.errors.components(separatedBy: "the disk does not answer").count == 2, "\(ended.errors)")
+        #expect(ended.errors.contains("ends without the disk's answer"), "\(ended.errors)")
+        _ = try await making.ending()
+        try FileManager.default.removeItem(atPath: workspace["bad"])
+        try await devices.restartHub()
+        #expect(try await devices.run("hub", "status").status == 0)
+    }
+
     @Test func `nothing that was accepted is lost by stops in the middle of work`() async throws {
         try await devices.pair()
         var accepted = 0

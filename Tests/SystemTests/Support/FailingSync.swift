@@ -1,4 +1,4 @@
-// A disk that fails to synchronise: a library that stands before the C library's calls.
+// A disk that fails to synchronise, or does not answer: a library that stands before the C library's calls.
 
 import Foundation
 import Testing
@@ -21,6 +21,8 @@ enum FailingSync {
             return strstr(path, getenv("FAILS_BELOW")) != 0;
         }
         static int outcome(long call, int file) {
+            while (getenv("STALLS") && access(getenv("FAILS_ONCE_THERE_IS"), F_OK) == 0 && is_meant(file))
+                usleep(10000);
             if (access(getenv("FAILS_ONCE_THERE_IS"), F_OK) == 0 && is_meant(file)) { errno = EIO; return -1; }
             return (int)syscall(call, file);
         }
@@ -29,14 +31,22 @@ enum FailingSync {
         """
 
     /// The environment of a program whose synchronising fails as soon as the workspace has a file `bad`.
-    /// - Parameter part: of the paths of the files for which it fails.
-    static func environment(in workspace: Workspace, below part: String = "/") async throws -> [String: String] {
+    /// - Parameters:
+    ///   - part: of the paths of the files for which it fails.
+    ///   - stalls: it does not end instead, as long as there is the file.
+    static func environment(
+        in workspace: Workspace, below part: String = "/", stalls: Bool = false
+    ) async throws -> [String: String] {
         let file = try workspace.write("fault.c", source)
         let arguments = ["clang", "-shared", "-fPIC", "-o", workspace["fault.so"], file]
         let path = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? ""]
         let compiler = try Program("/usr/bin/env", arguments, named: "clang", in: workspace, environment: path)
         let ending = try await compiler.ending()
         try #require(ending.status == 0, "\(ending)")
-        return ["LD_PRELOAD": workspace["fault.so"], "FAILS_ONCE_THERE_IS": workspace["bad"], "FAILS_BELOW": part]
+        var variables = [
+            "LD_PRELOAD": workspace["fault.so"], "FAILS_ONCE_THERE_IS": workspace["bad"], "FAILS_BELOW": part,
+        ]
+        if stalls { variables["STALLS"] = "1" }
+        return variables
     }
 }

@@ -1,5 +1,6 @@
 // Service runner: a loop on this thread until a signal. The first signal lets the service finish what it has accepted,
-// the second ends it at once. Logs go to standard error; one line on standard output reports that the service is ready.
+// the second ends it at once. A disk that does not answer keeps it for a bounded time. Logs go to standard error; one
+// line on standard output reports that the service is ready.
 
 import Glibc
 import TandemBase
@@ -63,6 +64,7 @@ enum ServiceRun {
             if isStopping { return loop.stop() }
             isStopping = true
             supervisor?.tell(.stopping)
+            endIfLate(log)
             service.stop { loop.stop() }
         }
         console.announce(service.readiness)
@@ -72,6 +74,24 @@ enum ServiceRun {
         loop.run()
         signals.cancel()
         if let failure { throw failure }
+    }
+
+    /// Time for a stop, also for what a disk has to do for it (LIM-151).
+    private static let longestStop = Duration.seconds(20)
+
+    /// Ends the process if the stop takes too long, from a thread of its own: the loop may be waiting for a thread that
+    /// waits for the disk. A change that is not stored was not acknowledged, so nothing is lost.
+    private static func endIfLate(_ log: LogSink) {
+        let thread = try? LoopThread(named: "tandem-stop") {
+            var seconds = UInt32(clamping: longestStop.components.seconds)
+            while seconds > 0 { seconds = sleep(seconds) }
+            log.write(
+                LogEvent(
+                    .error,
+                    "ends without the disk's answer; nothing acknowledged is lost; a frozen disk may keep the process"))
+            _exit(1)
+        }
+        thread?.detach()
     }
 
     /// The supervisor, if there is one. An address that cannot be used ends the start: a supervisor that is never told
