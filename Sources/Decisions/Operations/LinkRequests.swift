@@ -40,6 +40,8 @@ package struct LinkRequests: Sendable {
     package static let groupLimit = 4
     /// Requests that wait for their turn (LIM-118).
     package static let queueLimit = 64
+    /// After this time a request still waits for its turn in vain (LIM-118).
+    package static let turnLimit = Duration.seconds(5)
 
     private var open: [Request] = []
     private var queue: [Request] = []
@@ -55,7 +57,8 @@ package struct LinkRequests: Sendable {
         return true
     }
 
-    /// Opens a request of this end, or lets a prompt one wait for its turn. Others last long, and their askers are few.
+    /// Opens a request of this end, or lets a prompt one wait for its turn. A wait or a question may last 20 s, so the
+    /// asker learns at once that there is no room.
     package mutating func ask(_ id: UniqueIdentifier, _ kind: Kind) -> Admission {
         if open(id, kind) { return .open }
         guard kind.group == .prompt, queue.count < Self.queueLimit else { return .full }

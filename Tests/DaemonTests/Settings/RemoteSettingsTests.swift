@@ -217,7 +217,7 @@ import Testing
         #expect(names == Array(repeating: "unreachable", count: 4))
     }
 
-    @Test("LIM-118, LIM-105: a request waits for its turn as long as for an answer, or until the link is gone")
+    @Test("SES-72, LIM-118, LIM-105: a request waits 5 s for its turn, or until the link is gone, and is not sent then")
     func turnThatDoesNotCome() throws {
         let end = try OneEnd(as: .primary)
         var sent: [Envelope] = []
@@ -227,16 +227,34 @@ import Testing
         }
         try end.link { sent.append($0) }
         end.ask { note($0) }
-        end.scheduler.advance(by: .seconds(10))
+        end.scheduler.advance(by: .seconds(26))
         for _ in 0..<2 { end.ask { note($0) } }
-        end.scheduler.advance(by: .seconds(20))
+        end.scheduler.advance(by: .seconds(4))
         #expect(names == ["unreachable"] && sent.count == 2, "the turn of the second one has come")
-        end.scheduler.advance(by: .seconds(10))
+        end.scheduler.advance(by: .seconds(1))
         #expect(names == ["unreachable", "full"] && sent.count == 2)
-        end.ask { note($0) }
+        end.scheduler.advance(by: .seconds(25))
+        #expect(names == ["unreachable", "full", "unreachable"], "its time began when it was asked for")
+        for _ in 0..<2 { end.ask { note($0) } }
         end.remote.closed(end.pairing)
         end.run()
-        #expect(names == ["unreachable", "full", "unreachable", "unreachable"] && sent.count == 2)
+        #expect(names == ["unreachable", "full"] + Array(repeating: "unreachable", count: 3) && sent.count == 3)
+    }
+
+    @Test("SES-72, LIM-105: a request that takes two frames ends 30 s after it was asked for")
+    func twoFrames() throws {
+        let (end, document) = (try OneEnd(as: .primary), try opened)
+        end.digest = SHA256.digest(document.bytes)
+        var sent: [Envelope] = []
+        var names: [String?] = []
+        try end.link { sent.append($0) }
+        end.ask { if case .failure(let failure) = $0 { names.append(failure.name) } }
+        end.scheduler.advance(by: .seconds(20))
+        try end.answer(sent[0], ["schema": .data(document.bytes)])
+        end.scheduler.advance(by: .milliseconds(9_999))
+        #expect(names.isEmpty && sent.count == 2)
+        end.scheduler.advance(by: .milliseconds(1))
+        #expect(names == ["unreachable"])
     }
 
     @Test("LIM-102, LIM-118: as many requests of a primary as two links let be open wait for the disk")

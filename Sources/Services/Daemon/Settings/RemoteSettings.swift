@@ -53,14 +53,14 @@ final class RemoteSettings {
         /// This device's requests.
         var asking = LinkRequests()
         /// Those that wait for their turn, or for the end of the link.
-        var turns: [UniqueIdentifier: Expectation<Void>] = [:]
+        var waiting: [UniqueIdentifier: Expectation<Void>] = [:]
         /// Those that wait for their answer; nil at the end of the link.
         var answers: [UniqueIdentifier: Expectation<SettingsAnswerFrame?>] = [:]
         /// The requests of the other device that are being answered.
         var answering = LinkRequests()
     }
 
-    /// A primary waits for an answer as long as this (LIM-105).
+    /// A request of a client ends after this time, however many frames it takes (LIM-105).
     private static var patience: Duration { .seconds(30) }
     /// Bytes of an answer's body: with the envelope they fit a frame (LIM-105).
     private static var answerLimit: Int { 500_000 }
@@ -92,7 +92,7 @@ final class RemoteSettings {
     /// The link is gone, if there was one.
     func closed(_ pairing: UniqueIdentifier) {
         guard let link = links.removeValue(forKey: pairing) else { return }
-        for turn in link.turns.values { turn.fulfil(()) }
+        for granted in link.waiting.values { granted.fulfil(()) }
         for answer in link.answers.values { answer.fulfil(nil) }
     }
 
@@ -115,7 +115,8 @@ final class RemoteSettings {
 
     // MARK: asking
 
-    /// Carries out a request about an app on a secondary; returns the body of the result (CTL-42).
+    /// Carries out a request about an app on a secondary; returns the body of the result (CTL-42). Its times begin now:
+    /// an edit must not be sent long after its client has given up.
     func perform(
         _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
         at pairing: UniqueIdentifier
@@ -123,21 +124,22 @@ final class RemoteSettings {
         guard device.role(pairing) == .primary else {
             throw ControlFailure(.wrongRole, "this device is not the primary of that one")
         }
+        let begin = scheduler.now
         switch command {
         case .settingsSchema:
-            let (document, digest) = try await schema(of: app, at: pairing)
+            let (document, digest) = try await schema(of: app, at: pairing, since: begin)
             return ["schema": .data(document.bytes), "digest": .data(digest)]
         case .settingsGet where device.schema(pairing, app) != nil:
-            let (document, digest) = try await schema(of: app, at: pairing)
+            let (document, digest) = try await schema(of: app, at: pairing, since: begin)
             var asked = body
             asked["digest"] = .data(digest)
-            var answer = try await ask(command, asked, of: app, at: pairing)
+            var answer = try await ask(command, asked, of: app, at: pairing, since: begin)
             guard answer["short"] == true else { return answer }
             let short = answer["settings"]?.arrayValue ?? []
             answer["settings"] = .array(SettingsState.rows(short, of: document).map { .dictionary($0) })
             answer["short"] = nil
             return answer
-        default: return try await ask(command, body, of: app, at: pairing)
+        default: return try await ask(command, body, of: app, at: pairing, since: begin)
         }
     }
 
@@ -152,13 +154,13 @@ final class RemoteSettings {
     /// The schema of an app on a secondary: asked for only if the announced digest is unknown here. The request keeps
     /// its turn until the document has been read: of several at once the others find it then (SES-78).
     private func schema(
-        of app: ApplicationIdentifier, at pairing: UniqueIdentifier
+        of app: ApplicationIdentifier, at pairing: UniqueIdentifier, since begin: MonotonicTime
     ) async throws(ControlFailure) -> (document: SchemaDocument, digest: [UInt8]) {
         if let known = knownSchema(of: app, at: pairing) { return known }
-        let turn = try await turn(LinkRequests.Kind(app, .settingsSchema, [:]), at: pairing)
-        defer { end(turn, at: pairing) }
+        let id = try await admit(LinkRequests.Kind(app, .settingsSchema, [:]), at: pairing, since: begin)
+        defer { end(id, at: pairing) }
         if let known = knownSchema(of: app, at: pairing) { return known }
-        let answer = try await send(.settingsSchema, [:], of: app, at: pairing, as: turn)
+        let answer = try await send(.settingsSchema, [:], of: app, at: pairing, as: id, since: begin)
         guard let bytes = answer["schema"]?.dataValue else {
             throw ControlFailure(.unreachable, "the device's answer has no schema")
         }
@@ -172,17 +174,17 @@ final class RemoteSettings {
     /// Asks a secondary; returns the body of its answer.
     private func ask(
         _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
-        at pairing: UniqueIdentifier
+        at pairing: UniqueIdentifier, since begin: MonotonicTime
     ) async throws(ControlFailure) -> PropertyListDictionary {
-        let turn = try await turn(LinkRequests.Kind(app, command, body), at: pairing)
-        defer { end(turn, at: pairing) }
-        return try await send(command, body, of: app, at: pairing, as: turn)
+        let id = try await admit(LinkRequests.Kind(app, command, body), at: pairing, since: begin)
+        defer { end(id, at: pairing) }
+        return try await send(command, body, of: app, at: pairing, as: id, since: begin)
     }
 
-    /// Waits until the link has room for a request (LIM-118), for no longer than an answer may take.
+    /// Waits until the link has room for a request, or the time for that is over (LIM-118).
     /// - Returns: the request's identifier; it is open until ``end(_:at:)``.
-    private func turn(
-        _ kind: LinkRequests.Kind, at pairing: UniqueIdentifier
+    private func admit(
+        _ kind: LinkRequests.Kind, at pairing: UniqueIdentifier, since begin: MonotonicTime
     ) async throws(ControlFailure) -> UniqueIdentifier {
         guard let link = links[pairing] else { throw Self.noLink }
         guard kind.group != .question || link.scope.hasPages else {
@@ -194,15 +196,19 @@ final class RemoteSettings {
         case .full, nil: throw ControlFailure(.full, "other requests to the device are open")
         case .waits: break
         }
-        let turn = Expectation<Void>(on: scheduler)
-        links[pairing]?.turns[id] = turn
-        let hasCome = await turn.value(within: Self.patience) != nil
+        let granted = Expectation<Void>(on: scheduler)
+        links[pairing]?.waiting[id] = granted
+        let isGranted = await granted.value(within: rest(of: LinkRequests.turnLimit, since: begin)) != nil
         guard let link = links[pairing], link.asking.isOpen(id) else {
             end(id, at: pairing)
-            guard hasCome else { throw ControlFailure(.full, "other requests to the device are not answered") }
+            guard isGranted else { throw ControlFailure(.full, "other requests to the device are not answered") }
             throw Self.noLink
         }
         return id
+    }
+
+    private func rest(of limit: Duration, since begin: MonotonicTime) -> Duration {
+        max(limit - scheduler.now.since(begin), .zero)
     }
 
     private static var noLink: ControlFailure {
@@ -211,14 +217,16 @@ final class RemoteSettings {
 
     /// A request has ended, or waits for its turn no longer.
     private func end(_ id: UniqueIdentifier, at pairing: UniqueIdentifier) {
-        links[pairing]?.turns[id] = nil
-        for next in links[pairing]?.asking.end(id) ?? [] { links[pairing]?.turns.removeValue(forKey: next)?.fulfil(()) }
+        links[pairing]?.waiting[id] = nil
+        for next in links[pairing]?.asking.end(id) ?? [] {
+            links[pairing]?.waiting.removeValue(forKey: next)?.fulfil(())
+        }
     }
 
     /// Sends a request whose turn has come; returns the body of its answer.
     private func send(
         _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
-        at pairing: UniqueIdentifier, as id: UniqueIdentifier
+        at pairing: UniqueIdentifier, as id: UniqueIdentifier, since begin: MonotonicTime
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let frame = SettingsQueryFrame(command, id: id, app: app, pairing: pairing, body: body)
         guard let envelope = try? frame.envelope, (try? envelope.frame()) != nil else {
@@ -227,7 +235,7 @@ final class RemoteSettings {
         let expected = Expectation<SettingsAnswerFrame?>(on: scheduler)
         links[pairing]?.answers[id] = expected
         links[pairing]?.send(envelope)
-        let answer = await expected.value(within: Self.patience)
+        let answer = await expected.value(within: rest(of: Self.patience, since: begin))
         links[pairing]?.answers[id] = nil
         guard let answer = answer ?? nil else {
             throw ControlFailure(.unreachable, "the device has not answered; whether it took the request is not known")
