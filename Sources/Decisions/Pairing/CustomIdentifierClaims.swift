@@ -74,29 +74,26 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
         case leftOut
     }
 
-    private struct Key: Hashable {
-        let pairing: UniqueIdentifier
-        let app: ApplicationIdentifier
-    }
-
-    private var claims: [Key: IdentifierClaim]
+    /// By pairing: a primary chooses how many claims it has, and no look at another pairing's counts them.
+    private var claims: [UniqueIdentifier: [ApplicationIdentifier: IdentifierClaim]] = [:]
 
     package init(claims: [IdentifierClaim] = []) {
-        self.claims = Dictionary(
-            claims.map { (Key(pairing: $0.pairing, app: $0.app), $0) }, uniquingKeysWith: { first, _ in first })
+        for claim in claims where self.claim(claim.pairing, claim.app) == nil { insert(claim) }
     }
 
-    var applications: Set<ApplicationIdentifier> { Set(claims.keys.map(\.app)) }
+    private mutating func insert(_ claim: IdentifierClaim) { claims[claim.pairing, default: [:]][claim.app] = claim }
+
+    var applications: Set<ApplicationIdentifier> { Set(claims.values.flatMap(\.keys)) }
 
     package func claim(_ pairing: UniqueIdentifier, _ app: ApplicationIdentifier) -> IdentifierClaim? {
-        claims[Key(pairing: pairing, app: app)]
+        claims[pairing]?[app]
     }
 
     /// Whether a further app of the pairing's primary may claim an identifier. No more than a device may have apps: it
     /// can announce others on each link (LIM-11). A claim stays when its app is withdrawn, which could otherwise come
     /// back with another identifier as its first one.
     func hasRoom(in pairing: UniqueIdentifier) -> Bool {
-        claims.keys.count { $0.pairing == pairing } < Limits.applications
+        claims[pairing, default: [:]].count < Limits.applications
     }
 
     /// The primary's app declared this identifier; nil: its operator has taken it back. An app that declares none has
@@ -104,43 +101,39 @@ package struct CustomIdentifierClaims: Sendable, Equatable {
     package mutating func declared(
         _ identifier: CustomIdentifier?, for app: ApplicationIdentifier, pairing: UniqueIdentifier
     ) -> Verdict {
-        let key = Key(pairing: pairing, app: app)
-        guard var claim = claims[key] else {
+        guard var claim = self.claim(pairing, app) else {
             guard let identifier else { return .unchanged }
             guard hasRoom(in: pairing) else { return .leftOut }
             let claim = IdentifierClaim(pairing: pairing, app: app, effective: identifier)
-            claims[key] = claim
+            insert(claim)
             return .changed(claim)
         }
         let offer = claim.effective == identifier ? nil : IdentifierClaim.Offer(identifier)
         guard claim.offered != offer else { return .unchanged }
         claim.offered = offer
-        claims[key] = claim
+        insert(claim)
         return offer == nil ? .changed(claim) : .offered(claim)
     }
 
     /// The operator accepts the waiting offer; nil if none waits.
     package mutating func accept(_ app: ApplicationIdentifier, pairing: UniqueIdentifier) -> IdentifierClaim? {
-        let key = Key(pairing: pairing, app: app)
-        guard var claim = claims[key], let offered = claim.offered else { return nil }
+        guard var claim = self.claim(pairing, app), let offered = claim.offered else { return nil }
         (claim.effective, claim.offered) = (offered.identifier, nil)
-        claims[key] = claim
+        insert(claim)
         return claim
     }
 
     /// Gives a pairing the claims of another one that it does not have; returns them.
     package mutating func copy(from old: UniqueIdentifier, to new: UniqueIdentifier) -> [IdentifierClaim] {
-        let copies = claims.values.filter { $0.pairing == old && claim(new, $0.app) == nil }.map {
+        let copies = claims[old, default: [:]].values.filter { claim(new, $0.app) == nil }.map {
             IdentifierClaim(pairing: new, app: $0.app, effective: $0.effective, offered: $0.offered)
         }
-        for copy in copies { claims[Key(pairing: new, app: copy.app)] = copy }
+        for copy in copies { insert(copy) }
         return copies.sorted { $0.app < $1.app }
     }
 
     /// Removes the claims of a pairing; returns their apps, sorted.
     package mutating func remove(pairing: UniqueIdentifier) -> [ApplicationIdentifier] {
-        let apps = claims.keys.filter { $0.pairing == pairing }.map(\.app).sorted()
-        for app in apps { claims[Key(pairing: pairing, app: app)] = nil }
-        return apps
+        claims.removeValue(forKey: pairing)?.keys.sorted() ?? []
     }
 }

@@ -25,6 +25,8 @@ final class HealthService {
     private let store: LoopStore
     private let scheduler: any Scheduler
     private var isStopping = false
+    /// The apps of primaries whose custom identifiers had no room here (PAR-18) at the last observation.
+    private var unclaimed: [UniqueIdentifier: [ApplicationIdentifier]] = [:]
 
     init(
         pairings: PairingService, links: LinkService, relay: Relay, delivery: DurableDelivery,
@@ -62,6 +64,7 @@ final class HealthService {
 
     /// Reports all present problems to the ledger: at the start, and whenever `health` or `status` asks.
     func observe() {
+        observeIdentifiers()
         let problems = problems
         // A far secondary is no peer of a pairing of this device.
         ledger.keepOnly(Set(pairings.all.map(\.pairing)).union(problems.compactMap(\.pairing)))
@@ -90,7 +93,7 @@ final class HealthService {
         let limits = DeliveryLimits()
         let backlogs = delivery.pairings { count, bytes, _ in limits.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
-        let crowded = delivery.arrivals.crowded.union(unclaimed.map(\.pairing))
+        let crowded = delivery.arrivals.crowded.union(unclaimed.keys)
         problems.formUnion(crowded.map { HealthProblem(.crowded, pairing: $0) })
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
@@ -109,11 +112,13 @@ final class HealthService {
         return problems
     }
 
-    /// The apps of primaries whose custom identifiers have no room here (PAR-18), as they were announced last.
-    private var unclaimed: [(pairing: UniqueIdentifier, app: ApplicationIdentifier)] {
-        relay.announced(to: .secondary).filter { pairing, app, announcement in
-            announcement.isInstalled && pairings.leavesOut(announcement.identifier, of: app, in: pairing)
-        }.map { pairing, app, _ in (pairing, app) }
+    /// Looks at what primaries have announced last, once for each answer.
+    private func observeIdentifiers() {
+        unclaimed = [:]
+        for (pairing, app, announcement) in relay.announced(to: .secondary)
+        where announcement.isInstalled && pairings.leavesOut(announcement.identifier, of: app, in: pairing) {
+            unclaimed[pairing, default: []].append(app)
+        }
     }
 
     /// The pairings of which the operator has to choose one: of one role, as only one can be mended at a time.
@@ -210,7 +215,7 @@ final class HealthService {
                 "\(name) has named too many apps, and items of a further one wait there; they come once items of other "
                     + "apps have been handled here; if they do not, unpair the device and pair it again")
         }
-        let apps = unclaimed.filter { $0.pairing == pairing }.map(\.app.description)
+        let apps = (pairing.flatMap { unclaimed[$0] } ?? []).map(\.description)
         if !apps.isEmpty {
             texts.append(
                 "\(name) has declared custom identifiers for too many apps, and those of further ones have no effect "

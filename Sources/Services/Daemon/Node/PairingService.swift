@@ -40,10 +40,8 @@ final class PairingService {
     private var warningPaces = LogPaces<String>(burst: 1)
     /// Of alarms about changed identifiers, by pairing (LIM-54); `ofLinks` admits all of them, as errors.
     private var alarmPaces = LogPaces<UniqueIdentifier>(burst: 60)
-    /// Of identifiers that have no room, by pairing: health names their apps.
-    private var leftOutPaces = LogPaces<UniqueIdentifier>(burst: 1)
-    /// Of new epochs, by pairing (LIM-54).
-    private var epochPaces = LogPaces<UniqueIdentifier>(burst: 60)
+    /// Of new epochs, and of identifiers that have no room, by pairing.
+    private var linkPaces = LogPaces.ofLinks
     /// Identifiers that primaries have announced and that are not judged yet.
     private lazy var declarations = PendingAnnouncements<CustomIdentifier?>(on: scheduler) { [weak self] in
         self?.judge($0, then: $1)
@@ -270,10 +268,9 @@ final class PairingService {
         let entry = event.logEvent
         let line: LogEvent? =
             switch event {
-            case .storeRestored(let pairing): epochPaces.admit(entry, of: pairing, at: scheduler.now)
+            case .storeRestored, .identifierLeftOut: linkPaces.admit(entry, at: scheduler.now)
             case .joinRefused, .joinRepeated, .helloFromStranger, .epochRefused:
                 warningPaces.admit(entry, of: "\(entry.message)", at: scheduler.now)
-            case .identifierLeftOut(let pairing, _): leftOutPaces.admit(entry, of: pairing, at: scheduler.now)
             case .identifierChanged(let claim): alarmPaces.admit(entry, of: claim.pairing, at: scheduler.now)
             case .joined, .activated, .versionLowered: entry
             }
