@@ -74,5 +74,19 @@ import Testing
         #expect(problem().hasPrefix("no link to the secondary: version: "), "\(problem())")
         #expect(try error()?.hasPrefix("version: ") == true)
         #expect(try app.states(now: nodes.clock.now).last?.pairings.first?.reason == .version)
+        let body: PropertyListDictionary = ["pairing": .data(pairing.bytes), "version": 1]
+        #expect(nodes.ask(nodes.primary, "allow-version", body).code == 0)
+        #expect(try error() == nil && problem() == "no link to the secondary: no-link", "its cause may have ended")
+    }
+
+    @Test func `CTL-10, CTL-12: a later refusal for another reason takes the advice to end the pairing away`() throws {
+        let pairing = try nodes.pairingIdentifier(of: nodes.primary)
+        let key = nodes.secondary.device.keys.device
+        try nodes.unpair(nodes.secondary)
+        nodes.run(until: { problem().contains("tandem unpair") })
+        try greet(with: key, in: pairing)
+        #expect(problem().hasPrefix("no link to the secondary: version: "), "\(problem())")
+        #expect(!problem().contains("tandem unpair"))
+        #expect(try nodes.rows("pairings", of: nodes.primary).first?["endedThere"] == nil)
     }
 }

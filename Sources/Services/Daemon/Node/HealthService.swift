@@ -251,11 +251,13 @@ final class HealthService {
             if let record, links[record.pairing] != nil {
                 return "there was no link to \(name) for a while; it is linked again"
             }
-            guard let record, let said = links.endedThere(record.pairing) else {
-                let ways = record.map { links.meetsOtherDevice($0.pairing) } == true ? "; \(OtherDevice.ways)" : ""
-                return "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")\(ways)"
+            let reason = "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
+            guard let record else { return reason }
+            if let said = links.endedThere(record.pairing) {
+                let time = said.saturatingMilliseconds
+                return "\(reason); \(EndedPairing.advice("\(record.pairing)", with: name, milliseconds: time))"
             }
-            return EndedPairing.advice("\(record.pairing)", with: name, milliseconds: said.saturatingMilliseconds)
+            return links.meetsOtherDevice(record.pairing) ? "\(reason); \(OtherDevice.ways)" : reason
         case .address:
             let move = record.flatMap { links.move(of: $0.pairing) }
             return MovedPrimary.advice(

@@ -20,11 +20,10 @@ final class LinkService {
         var runs = PeerRuns()
         /// When the last link was lost; nil if there was none.
         var downSince: MonotonicTime?
-        /// Why the last link or attempt ended.
-        var lastError: String?
-        /// That, if one side refused the other.
-        var refusal: String?
-        /// When the other device last said that it has no such pairing; nil once there is a link again.
+        /// Why the last link or attempt ended. A refusal counts until the operator may have ended its cause.
+        var lastEnd: (text: String, isRefusal: Bool)?
+        /// When the other device last said that it has no such pairing; nil once there is a link again, or one device
+        /// refuses the other for another reason.
         var endedThere: MonotonicTime?
         /// The version of the device's last hello, where that was refused because it is older than before (SES-4).
         var lowered: ProtocolVersion?
@@ -101,11 +100,15 @@ final class LinkService {
     /// When the pairing lost its link; nil if it had none since the start.
     func downSince(_ pairing: UniqueIdentifier) -> MonotonicTime? { histories[pairing]?.downSince }
 
-    /// Why the pairing's last link or attempt ended.
-    func lastError(of pairing: UniqueIdentifier) -> String? { histories[pairing]?.lastError }
+    /// Why the pairing's last link or attempt ended (CTL-10).
+    func lastError(of pairing: UniqueIdentifier) -> String? { histories[pairing]?.lastEnd?.text }
 
-    /// How long ago the other device last said that it has no such pairing; nil if it has not, or if there was a link
-    /// since.
+    private func lastRefusal(of pairing: UniqueIdentifier) -> String? {
+        histories[pairing]?.lastEnd.flatMap { $0.isRefusal ? $0.text : nil }
+    }
+
+    /// How long ago the other device last said that it has no such pairing; nil if it has not, or if that no longer
+    /// counts (CTL-10).
     func endedThere(_ pairing: UniqueIdentifier) -> Duration? {
         histories[pairing]?.endedThere.map { context.scheduler.now.since($0) }
     }
@@ -117,7 +120,7 @@ final class LinkService {
             return "\(RefusalName.versionLowered.rawValue): it now speaks version \(version.number), older than "
                 + "before; if this is intended, run 'tandem allow-version \(record.pairing) \(version.number)'"
         }
-        return dialers[record.pairing]?.dialer.lastFailure?.description ?? histories[record.pairing]?.refusal
+        return dialers[record.pairing]?.dialer.lastFailure?.description ?? lastRefusal(of: record.pairing)
             ?? ReachabilityReason.noLink.rawValue
     }
 
@@ -163,7 +166,7 @@ final class LinkService {
     func dialAgain(_ pairing: UniqueIdentifier) {
         guard let record = pairings[pairing] else { return }
         histories[pairing]?.lowered = nil
-        histories[pairing]?.refusal = nil
+        if lastRefusal(of: pairing) != nil { histories[pairing]?.lastEnd = nil }
         dial(record)
         dialers[pairing]?.dialer.hurry()
     }
@@ -332,9 +335,11 @@ extension LinkService: LinkHost {
         if case .refused(.versionLowered, _) = reason {} else { history.lowered = nil }
         // Longer than a peer's word elsewhere: the text may end with what to do.
         let error = "\(reason)".cutForAnswer(to: 256)
-        (history.lastError, history.refusal) = (error, reason.isRefusal ? error : nil)
+        history.lastEnd = (error, reason.isRefusal)
         if [.endedByPeer(.unpaired), .refusedByPeer(.notPaired)].contains(reason) {
             history.endedThere = context.scheduler.now
+        } else if reason.isRefusal {
+            history.endedThere = nil
         }
         histories[pairing] = history
     }
