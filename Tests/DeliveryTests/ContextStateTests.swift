@@ -46,6 +46,17 @@ import Testing
         #expect(ledger.context == ContextVersion(epoch: 2, revision: 3))
     }
 
+    @Test("SES-52: a reader of contexts is sent versions that rise, also if an epoch begins with a lower revision")
+    func reported() {
+        var reported = ReportedContexts()
+        let numbers: [(UInt64, UInt64)] = [(1, 9), (1, 12), (1, 10), (1, 12), (2, 1), (1, 13), (2, 2)]
+        let versions = numbers.map { ContextVersion(epoch: $0.0, revision: $0.1) }
+        let sent = versions.map { reported.advance(to: $0, of: identifier(1)) }
+        #expect(sent == [true, true, false, false, true, false, true])
+        let other = reported.advance(to: versions[0], of: identifier(2))
+        #expect(other, "each pairing has its own")
+    }
+
     @Test("DEL-19: the context's row is in the transition of its item, at both ends")
     func sameTransition() throws {
         var queue = try outbound(channel: .context)

@@ -2,6 +2,7 @@
 // (DEL-19, DEL-21) in ``OutboundContext``, the receiver's (DEL-20) in ``InboundContext``. Never set, set to no bytes,
 // and set to an empty dictionary are three states; the bytes are not inspected here.
 
+package import TandemBase
 import TandemWire
 
 /// The context that this device's application last set.
@@ -132,7 +133,7 @@ struct InboundContext: Sendable {
     ) {
         last = next
         transition.changes.append(.put(DeliveryRowKey(.receivedContext, queue), .receivedContext(next, body: body)))
-        transition.effects.append(.contextReceived(revision: next.revision, body: body))
+        transition.effects.append(.contextReceived(next, body: body))
     }
 
     /// The application is removed.
@@ -174,5 +175,20 @@ package struct ContextVersion: Sendable, Equatable {
         let body = try fields.body()
         try fields.finish()
         return .receivedContext(context, body: body)
+    }
+}
+
+/// The newest received context of each pairing that a reader was sent. It gets the stored contexts first, and one of
+/// these may still have its own notice to come, behind the notices of older ones.
+package struct ReportedContexts: Sendable {
+    private var newest: [UniqueIdentifier: ContextVersion] = [:]
+
+    package init() {}
+
+    /// - Returns: whether the reader gets this version; false for one that is not above what it was sent.
+    package mutating func advance(to version: ContextVersion, of pairing: UniqueIdentifier) -> Bool {
+        guard version.isNewer(than: newest[pairing]) else { return false }
+        newest[pairing] = version
+        return true
     }
 }

@@ -229,7 +229,7 @@ package enum InboundEffect: DeliveryEffect {
     /// one: an item is counted ahead once, so that this is true even of a ledger that was restored meanwhile.
     case counted(ordinals: [UInt64])
     /// A newer context is durable.
-    case contextReceived(revision: UInt64, body: [UInt8])
+    case contextReceived(ContextVersion, body: [UInt8])
     /// A context came that is not newer than the one received before; it changed nothing.
     case staleContext(revision: UInt64)
 

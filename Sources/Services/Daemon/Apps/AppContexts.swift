@@ -2,6 +2,7 @@
 // registers, and each later one as it changes.
 
 import TandemBase
+import TandemDelivery
 import TandemReactor
 import TandemSession
 import TandemTransport
@@ -26,8 +27,9 @@ final class AppContexts {
 
     private let delivery: DurableDelivery
     private unowned let endpoint: LocalEndpoint
-    /// The connections that have named the channel, of users who may use the app's queues.
-    private var takers: Set<ConnectionNumber> = []
+    /// The connections that have named the channel, of users who may use the app's queues, and the received contexts
+    /// that each was sent.
+    private var takers: [ConnectionNumber: ReportedContexts] = [:]
     /// Of these the ones to which contexts are still being sent.
     private var underWay: [ConnectionNumber: UnderWay] = [:]
 
@@ -40,14 +42,14 @@ final class AppContexts {
     /// connection (LIM-6): the next one is read when the connection has taken most of those before.
     func sendAll(of app: ApplicationIdentifier, to connection: HostAppConnection) {
         let number = connection.number
-        takers.insert(number)
+        takers[number] = ReportedContexts()
         underWay[number] = UnderWay()
         delivery.contexts.read(
             of: app, in: { [unowned endpoint] in endpoint.serves($0) },
             endpoint.accounts.readTurns(of: connection.credentials.user),
             each: { [weak self] context, next in
                 guard let self, let connection = endpoint.connection(number) else { return }
-                send(context, to: [connection])
+                if takes(number, context) { send(context, to: [connection]) }
                 underWay[number]?.next = next
                 goOn(with: connection)
             }, then: { [weak self] in self?.finish(number) })
@@ -83,7 +85,7 @@ final class AppContexts {
 
     /// The connection is gone.
     func left(_ connection: HostAppConnection) {
-        takers.remove(connection.number)
+        takers[connection.number] = nil
         finish(connection.number)
     }
 
@@ -93,7 +95,14 @@ final class AppContexts {
 
     /// A context was sent or has arrived: all connections of its app that take contexts get it.
     func changed(_ context: LatestContext) {
-        send(context, to: endpoint.connections(of: context.app).filter { takers.contains($0.number) })
+        send(context, to: endpoint.connections(of: context.app).filter { takes($0.number, context) })
+    }
+
+    /// Whether a connection gets a context: a received one must be above those before (SES-52). The sent ones come in
+    /// order by themselves, because their notices follow the same commits that reading follows.
+    private func takes(_ number: ConnectionNumber, _ context: LatestContext) -> Bool {
+        guard takers[number] != nil, let version = context.version else { return takers[number] != nil }
+        return takers[number]?.advance(to: version, of: context.pairing) ?? false
     }
 
     /// One frame for all connections, whose queues share its bytes.

@@ -208,10 +208,10 @@ package final class Arrivals {
             log(isNews ? .warning : .debug, "no room for an item, it comes again", key)
         case .deadLetter(let id): environment.log(.deadLetter(id, in: key, .inbound, nil))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
-        case .contextReceived(let revision, let body):
+        case .contextReceived(let version, let body):
             contexts?.arrived(key)
             guard key.isContext else { break }
-            environment.report(.contextChanged(LatestContext(key, .received, revision, body)))
+            environment.report(.contextChanged(LatestContext(key, received: version, body)))
         case .staleContext(let revision):
             staleContexts.add()
             log(

@@ -48,7 +48,7 @@ package final class ContextDelivery {
                             _ = self?.unreadable.remove(DeliveryRowKey(.sentContext, key))
                             // A repeated submission may be of an older context than the one that is set.
                             if !isDuplicate, key.isContext {
-                                environment.report(.contextChanged(LatestContext(key, .sent, revision, item.payload)))
+                                environment.report(.contextChanged(LatestContext(key, sent: revision, item.payload)))
                             }
                             return SubmitReceipt(revision: revision, isDuplicate: isDuplicate)
                         }
@@ -195,20 +195,30 @@ package struct LatestContext: Sendable, Equatable {
     package let app: ApplicationIdentifier
     package let direction: ContextFrame.Direction
     package let revision: UInt64
+    /// The version of a received one; nil for one that this device's app has set, which has no epoch.
+    let version: ContextVersion?
     package let body: [UInt8]
 
-    init(_ queue: QueueKey, _ direction: ContextFrame.Direction, _ revision: UInt64, _ body: [UInt8]) {
+    init(_ queue: QueueKey, sent revision: UInt64, _ body: [UInt8]) {
         (pairing, app) = (queue.pairing, queue.app)
-        self.direction = direction
+        (direction, version) = (.sent, nil)
         self.revision = revision
+        self.body = body
+    }
+
+    init(_ queue: QueueKey, received version: ContextVersion, _ body: [UInt8]) {
+        (pairing, app) = (queue.pairing, queue.app)
+        direction = .received
+        self.version = version
+        revision = version.revision
         self.body = body
     }
 
     /// The context in a row of one of the tables of contexts.
     fileprivate init?(_ queue: QueueKey, _ row: DeliveryValue) {
         switch row {
-        case .sentContext(let context, let body): self.init(queue, .sent, context.revision, body)
-        case .receivedContext(let context, let body): self.init(queue, .received, context.revision, body)
+        case .sentContext(let context, let body): self.init(queue, sent: context.revision, body)
+        case .receivedContext(let context, let body): self.init(queue, received: context, body)
         default: return nil
         }
     }

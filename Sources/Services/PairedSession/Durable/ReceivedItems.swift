@@ -40,7 +40,8 @@ public struct ReceivedContext: Sendable {
     public let facts: ItemFacts
     /// The content: up to 262,144 bytes encoded.
     public let context: PropertyListDictionary
-    /// Grows with each context of the other device.
+    /// Grows with each context of the other device. It may be lower again after that device's store was restored, or
+    /// after the device has joined again.
     public let revision: UInt64
 }
 
