@@ -86,7 +86,10 @@ import Testing
     private func ledgerWithNewerContexts() throws -> InboundLedger {
         var ledger = try inbound(channel: .context)
         _ = ledger.consumerArrived(at: reading(0))
-        for sequence: UInt64 in 1...3 { _ = ledger.arrived(arrived(sequence, revision: sequence + 4), at: reading(0)) }
+        for sequence: UInt64 in 1...3 {
+            let transition = ledger.arrived(arrived(sequence, revision: sequence + 4), at: reading(0))
+            ledger.handOver(transition, at: reading(0))
+        }
         return ledger
     }
 

@@ -20,6 +20,7 @@ import Testing
         _ = ledger.consumerArrived(at: reading(0))
         var transitions: [InboundTransition] = []
         for number in 1...items { transitions.append(ledger.arrived(arrived(number, size: size), at: reading(0))) }
+        for transition in transitions { ledger.handOver(transition, at: reading(0)) }
         return Busy(ledger: ledger, transitions: transitions)
     }
 

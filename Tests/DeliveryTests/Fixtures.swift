@@ -71,6 +71,15 @@ extension InboundLedger {
     {
         arrived(arrival.item, as: arrival.sequence, at: reading)
     }
+
+    /// Hands over what a transition delivers, as when its commit is done.
+    /// - Returns: what the handler gets of it.
+    @discardableResult
+    mutating func handOver(_ transition: InboundTransition, at reading: ClockReading) -> [ReceivedItem] {
+        var handedOver: [ReceivedItem] = []
+        for item in transition.handed where handOver(item, at: reading) { handedOver.append(item) }
+        return handedOver
+    }
 }
 
 extension OutboundTransition {

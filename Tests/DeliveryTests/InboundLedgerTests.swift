@@ -89,18 +89,20 @@ import Testing
     func itemInHandler() throws {
         var ledger = try ledgerWithConsumer()
         let item = arrived(1)
-        _ = ledger.arrived(item, at: reading(100))
-        _ = ledger.arrived(arrived(2), at: reading(200))
+        let first = ledger.arrived(item, at: reading(50))
+        _ = ledger.arrived(arrived(2), at: reading(60))
+        // The commit of its attempt took so long.
+        ledger.handOver(first, at: reading(100))
         let early = ledger.inHandler(at: reading(399).monotonic)?.id
         let long = ledger.inHandler(at: reading(400).monotonic)
         #expect(early == nil && long?.id == item.item.id && long?.since == reading(100).monotonic)
         _ = ledger.failed(1, at: reading(500))
         let waiting = ledger.inHandler(at: reading(500).monotonic)?.id
-        _ = ledger.timeAdvanced(at: reading(501))
+        ledger.handOver(ledger.timeAdvanced(at: reading(501)), at: reading(501))
         let again = ledger.inHandler(at: reading(800).monotonic)?.id
         let late = ledger.inHandler(at: reading(801).monotonic)?.id
         #expect(waiting == nil && again == nil && late == item.item.id)
-        _ = ledger.handled(1, at: reading(801))
+        ledger.handOver(ledger.handled(1, at: reading(801)), at: reading(801))
         let next = ledger.inHandler(at: reading(1100).monotonic)?.id
         _ = ledger.consumerLeft(at: reading(1101))
         let left = ledger.inHandler(at: reading(9_000).monotonic)?.id
@@ -193,7 +195,7 @@ import Testing
 
     @Test func aConsumerThatLeavesGivesItsItemBack() throws {
         var ledger = try ledgerWithConsumer()
-        _ = ledger.arrived(arrived(1), at: reading(0))
+        ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
         #expect(ledger.consumerLeft(at: reading(0)).reported.isEmpty)
         #expect(ledger.handled(1, at: reading(0)).effects.isEmpty, "the word of one who left does not count")
         _ = ledger.consumerArrived(at: reading(0))

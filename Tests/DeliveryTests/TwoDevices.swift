@@ -44,6 +44,8 @@ struct TwoDevices: ~Copyable {
     var isLinked = false
     var toReceiver: [Frame] = []
     var toSender: [Frame] = []
+    var hasHandler = true
+    /// The item that the handler has.
     var handler: ReceivedItem?
 
     // The books.
@@ -131,6 +133,8 @@ struct TwoDevices: ~Copyable {
     /// - Returns: false if the effect delivers nothing.
     private mutating func take(_ effect: InboundEffect) -> Bool {
         guard let delivery = effect.delivered else { return false }
+        guard receiver.handOver(delivery, at: now) else { return true }
+        #expect(hasHandler && handler == nil, "DEL-11: one item at a time is with the handler")
         var body: [UInt8]? = delivery.payload
         if case .deliverStored(_, let table) = effect {
             body = receiverDisk.body(table, receiver.key, delivery.ordinal)
@@ -175,6 +179,7 @@ struct TwoDevices: ~Copyable {
         case 60..<74: deliverToReceiver()
         case 74..<88: deliverToSender()
         case 88..<95: handlerReturns()
+        case 95..<97: handlerComesOrGoes()
         default: tick()
         }
     }
@@ -228,7 +233,14 @@ struct TwoDevices: ~Copyable {
         try receiverDisk.lose()
         handler = nil
         receiver = try receiverDisk.inboundLedger(at: now, limits: limits)
-        run(receiver.consumerArrived(at: now))
+        if hasHandler { run(receiver.consumerArrived(at: now)) }
+    }
+
+    /// The handler's process goes away, at whatever point the commits are, or is there again.
+    mutating func handlerComesOrGoes() {
+        hasHandler.toggle()
+        handler = nil
+        run(hasHandler ? receiver.consumerArrived(at: now) : receiver.consumerLeft(at: now))
     }
 
     mutating func deliverToReceiver() {
@@ -268,6 +280,7 @@ struct TwoDevices: ~Copyable {
     /// Everything works from now on: runs until nothing is left to do.
     mutating func heal() throws {
         faults = .none
+        if !hasHandler { handlerComesOrGoes() }
         linkDown()
         try linkUp()
         for _ in 0..<400 where try !isSettled {

@@ -214,6 +214,7 @@ package enum InboundEffect: DeliveryEffect {
     case acknowledge(through: UInt64)
     /// An `outcome` frame.
     case report(sequence: UInt64, Outcome)
+    /// The item for its handler, if ``InboundLedger/handOver(_:at:)`` says so when the effect runs.
     case deliver(ReceivedItem)
     /// The same for an item without its payload, which is in its row of this table.
     case deliverStored(ReceivedItem, from: DeliveryTable)

@@ -11,13 +11,21 @@ struct HandlerTurn: Sendable {
     /// Bytes of bodies in memory (LIM-45): a window of large items.
     private static var bodyLimit: Int { 256 << 10 }
 
+    private struct Delivery: Sendable {
+        let ordinal: UInt64
+        let number: UInt64
+        /// When the handler got the item; nil if it has not got it yet.
+        var begun: MonotonicTime?
+    }
+
     private var hasHandler = false
     /// The handler has put an item off since it arrived.
     private(set) var isPutOff = false
-    /// The item that the handler has.
-    private(set) var current: UInt64?
-    /// When the handler got it.
-    private var begun = MonotonicTime(nanoseconds: 0)
+    /// The item that the handler has, or gets once its attempt is durable.
+    private var delivery: Delivery?
+    /// The number of the delivery that began last. None is used twice: a delivery that was called off must not pass for
+    /// a later one of the same item.
+    private var deliveries: UInt64 = 0
     /// The item that failed, and the time before which it is not delivered again.
     private var paused: (ordinal: UInt64, until: MonotonicTime)?
     /// The pauses of the item that the handler cannot take.
@@ -26,6 +34,12 @@ struct HandlerTurn: Sendable {
     private var counted: [UInt64: Bool] = [:]
     private var bodies: [UInt64: [UInt8]] = [:]
     private var bodyBytes = 0
+
+    /// The item that the handler has, or gets once its attempt is durable.
+    var current: UInt64? { delivery?.ordinal }
+
+    /// Whether the handler has got the current item.
+    var isHandedOver: Bool { delivery?.begun != nil }
 
     /// Whether the handler can take an item now.
     var isFree: Bool { hasHandler && current == nil && paused == nil }
@@ -47,18 +61,40 @@ struct HandlerTurn: Sendable {
         (bodies, bodyBytes) = ([:], 0)
     }
 
-    mutating func begin(_ ordinal: UInt64, at time: MonotonicTime) { (current, begun) = (ordinal, time) }
+    /// A delivery begins: its attempt is written.
+    /// - Returns: its number.
+    mutating func begin(_ ordinal: UInt64) -> UInt64 {
+        deliveries += 1
+        delivery = Delivery(ordinal: ordinal, number: deliveries)
+        return deliveries
+    }
+
+    /// The attempt of the delivery with this number is durable.
+    /// - Returns: whether the handler gets the item; false if the delivery was called off meanwhile.
+    mutating func handOver(_ number: UInt64, at time: MonotonicTime) -> Bool {
+        guard delivery?.number == number else { return false }
+        delivery?.begun = time
+        return true
+    }
+
+    /// Calls off a delivery whose item the handler has not got.
+    /// - Returns: the item; nil if there is no such delivery.
+    mutating func callOff() -> UInt64? {
+        guard let delivery, delivery.begun == nil else { return nil }
+        self.delivery = nil
+        return delivery.ordinal
+    }
 
     /// The item that the handler has had for at least this long, and since when.
     func inHandler(for time: Duration, at now: MonotonicTime) -> (ordinal: UInt64, since: MonotonicTime)? {
-        guard let current, now.since(begun) >= time else { return nil }
-        return (ordinal: current, since: begun)
+        guard let delivery, let begun = delivery.begun, now.since(begun) >= time else { return nil }
+        return (ordinal: delivery.ordinal, since: begun)
     }
 
     /// The item has ended, or the handler failed. The pause of an item that ends is over: the next one does not wait
     /// for it.
     mutating func end(_ ordinal: UInt64) {
-        if current == ordinal { current = nil }
+        if current == ordinal { delivery = nil }
         if paused?.ordinal == ordinal { paused = nil }
     }
 
@@ -69,6 +105,16 @@ struct HandlerTurn: Sendable {
         pause(of: ordinal, until: time + spacePause.next(of: ordinal))
     }
 
+    /// The ledger was read back. The handler goes on with its item if that is still the first one.
+    /// - Parameters:
+    ///   - head: the first item that has not ended; nil if there is none, or if the handler does not keep it.
+    ///   - counted: the items whose attempts are still counted ahead.
+    mutating func goOn(after former: HandlerTurn, head: UInt64?, counted items: [UInt64]) {
+        deliveries = former.deliveries
+        if former.isHandedOver, former.current == head { delivery = former.delivery }
+        for ordinal in items { counted[ordinal] = true }
+    }
+
     mutating func timeAdvanced(to time: MonotonicTime) { if let end = paused?.until, end <= time { paused = nil } }
 
     // MARK: attempts counted ahead
@@ -77,6 +123,9 @@ struct HandlerTurn: Sendable {
 
     /// How many more attempts may be counted ahead.
     func countable(_ limits: DeliveryLimits) -> Int { hasHandler ? limits.countedAhead - counted.count : 0 }
+
+    /// The items whose attempts are counted durably.
+    var durablyCounted: [UInt64] { counted.filter(\.value).map(\.key) }
 
     mutating func count(_ ordinal: UInt64) { counted[ordinal] = false }
 

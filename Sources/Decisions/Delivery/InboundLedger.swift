@@ -231,11 +231,19 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
         return transition(at: reading) { ledger, transition in ledger.deliverNext(at: reading, &transition) }
     }
 
-    /// The handler is gone. The item that it had counts as a failed attempt, because it may be the reason.
+    /// The attempt of a delivery (``InboundEffect/deliver(_:)``) is durable. Returns whether the handler gets the item.
+    /// It may have left while the commit was under way, and the item may have ended: then the delivery was called off,
+    /// and another one may have begun (DEL-47).
+    package mutating func handOver(_ item: ReceivedItem, at reading: ClockReading) -> Bool {
+        turn.handOver(item.delivery, at: reading.monotonic)
+    }
+
+    /// The handler is gone. The item that it had counts as a failed attempt, because it may be the reason. One that it
+    /// was only going to get counts as none (DEL-47).
     package mutating func consumerLeft(at reading: ClockReading) -> InboundTransition {
         turn.handlerLeft()
         guard let ordinal = turn.current else { return InboundTransition() }
-        return failed(ordinal, at: reading)
+        return turn.isHandedOver ? failed(ordinal, at: reading) : giveBack(ordinal, at: reading) { _ in }
     }
 
     /// The handler took the item.
@@ -341,9 +349,9 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
                 record.attempts += 1
             }
             record.phase = .handing
-            turn.begin(record.ordinal, at: reading.monotonic)
+            let number = turn.begin(record.ordinal)
             let payload = body ?? (itemID == id ? payload : nil)
-            let item = record.item(itemID, in: key, at: now(reading), payload: payload ?? [])
+            let item = record.item(itemID, in: key, delivery: number, at: now(reading), payload: payload ?? [])
             let delivery: InboundEffect = payload == nil ? .deliverStored(item, from: record.bodyTable) : .deliver(item)
             if isDurable {
                 // Its row says all of it: a waiting item with a counted attempt is delivered again just like one in
@@ -379,11 +387,12 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     /// delivered any more.
     package mutating func stopping(at reading: ClockReading) -> InboundTransition {
         turn.handlerLeft()
-        let ordinals = turn.takeCounted()
+        let ordinals = turn.takeCounted() + [turn.callOff()].compactMap(\.self)
         return transition(at: reading) { ledger, transition in
             for ordinal in ordinals {
-                guard var record = ledger.records[ordinal], record.phase == .waiting else { continue }
+                guard var record = ledger.records[ordinal], record.isUnfinished else { continue }
                 record.attempts -= 1
+                record.phase = .waiting
                 ledger.put(record, &transition)
             }
         }
@@ -391,6 +400,20 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
 
     /// The commit of ``InboundEffect/counted(ordinals:)`` is done.
     package mutating func attemptsAreDurable(_ ordinals: [UInt64]) { turn.becameDurable(ordinals) }
+
+    /// The ledger was read back, because a commit failed. The handler and what was counted ahead have not failed: the
+    /// handler keeps its item if no other one comes before it, and a durable count is not made again (DEL-47).
+    /// - Parameter keepsItem: false if an event since then is lost. It may have been the handler's verdict, or its end.
+    package mutating func goOn(after former: borrowing InboundLedger, keepsItem: Bool) {
+        let head = records.first()
+        let counted = former.turn.durablyCounted.filter { [records] ordinal in
+            records[ordinal].map { $0.phase == .waiting && $0.attempts > 0 } ?? false
+        }
+        turn.goOn(after: former.turn, head: keepsItem ? head?.ordinal : nil, counted: counted)
+        guard var head, turn.current == head.ordinal else { return }
+        head.phase = .handing
+        records.set(head)
+    }
 
     // MARK: time
 

@@ -13,6 +13,8 @@ package struct ReceivedItem: Sendable, Equatable {
     package let ordinal: UInt64
     /// 1 for the first delivery; above it the handler may have seen the item before. 0 before it is stored.
     package let attempt: Int
+    /// Names this delivery among all of its ledger; 0 before the item is stored.
+    let delivery: UInt64
     /// Which handler is meant; nil for the usual one.
     package let topic: String?
     /// The revision of a context.
@@ -23,13 +25,15 @@ package struct ReceivedItem: Sendable, Equatable {
     package var payload: [UInt8]
 
     package init(
-        queue: QueueKey, id: UniqueIdentifier, ordinal: UInt64 = 0, attempt: Int = 0, payload: [UInt8],
-        remaining: Duration? = nil, age: Duration? = nil, topic: String? = nil, revision: UInt64? = nil
+        queue: QueueKey, id: UniqueIdentifier, ordinal: UInt64 = 0, attempt: Int = 0, delivery: UInt64 = 0,
+        payload: [UInt8], remaining: Duration? = nil, age: Duration? = nil, topic: String? = nil,
+        revision: UInt64? = nil
     ) {
         self.queue = queue
         self.id = id
         self.ordinal = ordinal
         self.attempt = attempt
+        self.delivery = delivery
         self.topic = topic
         self.revision = revision
         self.age = age
@@ -110,9 +114,12 @@ package struct InboundRecord: Sendable, Equatable {
         phase = .finished(.withdrawn(reason))
     }
 
-    func item(_ id: UniqueIdentifier, in queue: QueueKey, at now: Int64, payload: [UInt8]) -> ReceivedItem {
+    /// - Parameter delivery: the number of this delivery in the ledger.
+    func item(
+        _ id: UniqueIdentifier, in queue: QueueKey, delivery: UInt64, at now: Int64, payload: [UInt8]
+    ) -> ReceivedItem {
         ReceivedItem(
-            queue: queue, id: id, ordinal: ordinal, attempt: attempts, payload: payload,
+            queue: queue, id: id, ordinal: ordinal, attempt: attempts, delivery: delivery, payload: payload,
             remaining: remaining(at: now), age: acceptedAt.map { .milliseconds(max(0, now - $0)) }, topic: topic,
             revision: revision)
     }

@@ -194,7 +194,7 @@ package final class Arrivals {
             committed[key] = min(max(committed[key] ?? 0, sequence), table[key]?.machine.received ?? 0)
             full[key] = nil
         case .report: break
-        case .deliver(let item): environment.report(.received(item))
+        case .deliver(let item): if handOver(item) { environment.report(.received(item)) }
         case .deliverStored(let item, let table): return deliverStored(item, from: table, done)
         case .counted(let ordinals):
             table[key]?.perform { ledger in
@@ -241,20 +241,25 @@ package final class Arrivals {
             LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
     }
 
+    /// Whether the handler gets an item now: it may have left, and another may be there, since its attempt was written.
+    private func handOver(_ item: ReceivedItem) -> Bool { table[item.queue]?.handOver(item) ?? false }
+
     private func deliverStored(_ item: ReceivedItem, from table: DeliveryTable, _ done: @escaping () -> Void) {
         guard let ledger = self.table[item.queue] else { return done() }
         ledger.body(of: item.ordinal, in: table) { [weak self] payload in
+            defer { done() }
+            // A delivery that was called off fails nothing, either.
+            guard let self, handOver(item) else { return }
             switch payload {
             case .success(let payload?):
                 var item = item
                 item.payload = payload
-                self?.environment.report(.received(item))
-            case .success(nil): self?.failed(item.ordinal, in: item.queue)
+                environment.report(.received(item))
+            case .success(nil): failed(item.ordinal, in: item.queue)
             case .failure(let error):
-                self?.environment.bodyIsUnreadable(error, in: item.queue)
-                self?.failed(item.ordinal, in: item.queue)
+                environment.bodyIsUnreadable(error, in: item.queue)
+                failed(item.ordinal, in: item.queue)
             }
-            done()
         }
     }
 

@@ -61,6 +61,8 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     private var failures = 0
     private var delayed: [() -> Void] = []
     private var delayedBytes = 0
+    /// An event was not kept until the machine is read back.
+    private var hasLostEvents = false
     @exclusivity(unchecked) private var timer: (token: TimerToken, deadline: MonotonicTime)?
 
     init(
@@ -144,6 +146,12 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         without item: OutboundItem, sourceOf: (UniqueIdentifier) -> UniqueIdentifier?
     ) -> [UniqueIdentifier?: KeptAmount] where Machine == OutboundQueue {
         machine.shares(without: item, sourceOf: sourceOf)
+    }
+
+    /// Whether the handler gets an item whose attempt is durable. Also while the machine is read back: an item that the
+    /// handler has got by then stays with it.
+    func handOver(_ item: ReceivedItem) -> Bool where Machine == InboundLedger {
+        machine.handOver(item, at: environment.reading)
     }
 
     /// Calls back when everything that the machine knows is durable, or with the failure.
@@ -272,7 +280,10 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
     /// fail: a submitter gets the failure, a peer sends again.
     /// - Returns: whether the event is kept.
     private func delay(_ size: Int, _ event: @escaping (JournaledQueue) -> Void) -> Bool {
-        guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else { return false }
+        guard size <= Self.mostDelayedBytes - delayedBytes, delayed.count < Self.mostDelayedEvents else {
+            hasLostEvents = true
+            return false
+        }
         delayedBytes += size
         delayed.append { [weak self] in if let self { event(self) } }
         return true
@@ -388,9 +399,12 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         environment.store.rows(of: key, in: Machine.tables[...]) { [weak self] result in
             guard let self, let table, !isEnded else { return }
             guard case .success(let rows) = result else { return reload(after: error) }
-            machine = Machine(
+            var next = Machine(
                 key, from: rows, epoch: environment.epoch(of: key.pairing) ?? 1, at: reading,
                 limits: environment.limits(key.channel))
+            next.goOn(after: machine, keepsItem: !hasLostEvents)
+            machine = next
+            hasLostEvents = false
             packs = rows.packs(key, items: Machine.items)
             state = .open
             weigh()

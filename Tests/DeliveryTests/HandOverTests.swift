@@ -1,0 +1,150 @@
+// An item on its way to the handler: its attempt is written, and the handler gets it once that is durable, unless the
+// delivery was called off in between (DEL-47).
+
+import TandemBase
+import TandemDelivery
+import TandemWire
+import Testing
+
+@Suite struct HandOverTests {
+    private struct Begun: ~Copyable {
+        var ledger: InboundLedger
+        /// The item as its first delivery has it.
+        let item: ReceivedItem
+    }
+
+    /// A ledger whose handler is to get the first of some items, at an attempt whose commit is under way.
+    private func begun(_ channel: Channel = .configuration, items: UInt64 = 1) throws -> Begun {
+        var ledger = try inbound(channel: channel)
+        _ = ledger.consumerArrived(at: reading(0))
+        let handed = ledger.arrived(arrived(1, revision: 1), at: reading(0)).handed
+        let item = try #require(handed.first)
+        for sequence in 1..<items {
+            _ = ledger.arrived(arrived(sequence + 1, revision: sequence + 1), at: reading(0))
+        }
+        return Begun(ledger: ledger, item: item)
+    }
+
+    @Test("DEL-47: an item that was called off is handed over to nobody, and the next handler gets its first attempt")
+    func leftBeforeTheCommit() throws {
+        var begun = try begun()
+        let left = begun.ledger.consumerLeft(at: reading(0))
+        let stale = begun.ledger.handOver(begun.item, at: reading(0))
+        let again = begun.ledger.consumerArrived(at: reading(0))
+        #expect(left.reported.isEmpty && !stale)
+        #expect(again.handed.map(\.attempt) == [1], "without a pause")
+        let handedOver = begun.ledger.handOver(again, at: reading(0))
+        #expect(handedOver == again.handed)
+        #expect(begun.ledger.handled(1, at: reading(0)).reported == [.handled])
+    }
+
+    @Test("DEL-47: a handler that is back before the commit is done gets the item once, with its own delivery")
+    func backBeforeTheCommit() throws {
+        var begun = try begun(items: 2)
+        _ = begun.ledger.consumerLeft(at: reading(0))
+        let second = begun.ledger.consumerArrived(at: reading(5))
+        let former = begun.ledger.handOver(begun.item, at: reading(6))
+        let present = begun.ledger.handOver(second, at: reading(7))
+        #expect(!former && present.map(\.ordinal) == [1] && present.map(\.attempt) == [1])
+        let next = begun.ledger.handled(1, at: reading(7))
+        let late = begun.ledger.handOver(begun.item, at: reading(8))
+        #expect(next.handed.map(\.ordinal) == [2] && !late)
+    }
+
+    @Test("DEL-11: a handler that leaves with the item has tried it, and its former delivery is over")
+    func leftWithTheItem() throws {
+        var begun = try begun()
+        let isHandedOver = begun.ledger.handOver(begun.item, at: reading(0))
+        _ = begun.ledger.consumerLeft(at: reading(0))
+        _ = begun.ledger.consumerArrived(at: reading(0))
+        let again = begun.ledger.timeAdvanced(at: reading(1))
+        let stale = begun.ledger.handOver(begun.item, at: reading(1))
+        #expect(isHandedOver && again.handed.map(\.attempt) == [2] && !stale)
+    }
+
+    @Test("DEL-47: an item that has ended before its attempt is durable is handed over to nobody")
+    func endedBeforeTheCommit() throws {
+        var begun = try begun(items: 2)
+        _ = begun.ledger.clear(code: 7006, at: reading(0))
+        let stale = begun.ledger.handOver(begun.item, at: reading(0))
+        #expect(!stale)
+    }
+
+    @Test("DEL-35, DEL-47: an orderly stop takes back the attempt of an item that its handler was still to get")
+    func orderlyStop() throws {
+        var begun = try begun()
+        let attempts = begun.ledger.stopping(at: reading(0)).changes.compactMap { change -> Int? in
+            guard case .put(_, .inboundRecord(let record)) = change else { return nil }
+            return record.attempts
+        }
+        let stale = begun.ledger.handOver(begun.item, at: reading(0))
+        #expect(attempts == [0] && !stale)
+    }
+
+    @Test("DEL-20, DEL-47: a context that was called off while a newer one waits is superseded")
+    func supersededContext() throws {
+        var begun = try begun(.context, items: 2)
+        let left = begun.ledger.consumerLeft(at: reading(0))
+        let again = begun.ledger.consumerArrived(at: reading(0))
+        let stale = begun.ledger.handOver(begun.item, at: reading(0))
+        #expect(left.reported == [.withdrawn(.superseded)])
+        #expect(again.handed.map(\.revision) == [2] && !stale)
+    }
+
+    // MARK: a ledger that is read back
+
+    private func readBack(_ records: [InboundRecord]) throws -> InboundLedger {
+        InboundLedger(
+            try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records, at: reading(0))
+    }
+
+    private func records(_ transitions: InboundTransition...) -> [InboundRecord] {
+        var records: [UInt64: InboundRecord] = [:]
+        for case .put(_, let value) in transitions.flatMap(\.changes) {
+            switch value {
+            case .inboundRecord(let record), .inboundItem(let record, _): records[record.ordinal] = record
+            default: break
+            }
+        }
+        return records.values.sorted { $0.ordinal < $1.ordinal }
+    }
+
+    @Test("DEL-47: a handler keeps its item when a commit fails, and what was counted ahead keeps its first attempt")
+    func keptItem() throws {
+        var former = try inbound()
+        _ = former.consumerArrived(at: reading(0))
+        let first = former.arrived(arrived(1), at: reading(0))
+        let second = former.arrived(arrived(2), at: reading(0))
+        former.handOver(first, at: reading(0))
+        former.attemptsAreDurable([2])
+        // Its commit fails.
+        _ = former.arrived(arrived(3), at: reading(0))
+        var ledger = try readBack(records(first, second))
+        ledger.goOn(after: former, keepsItem: true)
+        #expect(ledger.consumerArrived(at: reading(1)).handed.isEmpty, "the handler has it")
+        let next = ledger.handled(1, at: reading(1))
+        #expect(next.reported == [.handled] && next.handed.map(\.attempt) == [1])
+        #expect(next.handed.map(\.ordinal) == [2])
+    }
+
+    @Test("DEL-11: an item is given again if its verdict is lost, or if its handler was still to get it")
+    func givenAgain() throws {
+        var former = try inbound()
+        _ = former.consumerArrived(at: reading(0))
+        let first = former.arrived(arrived(1), at: reading(0))
+        let item = try #require(first.handed.first)
+        var ledger = try readBack(records(first))
+        ledger.goOn(after: former, keepsItem: true)
+        #expect(ledger.consumerArrived(at: reading(1)).handed.map(\.attempt) == [2])
+        let stale = ledger.handOver(item, at: reading(1))
+        #expect(!stale, "no number names two deliveries")
+        former.handOver(first, at: reading(1))
+        var uncertain = try readBack(records(first))
+        uncertain.goOn(after: former, keepsItem: false)
+        #expect(uncertain.consumerArrived(at: reading(2)).handed.map(\.attempt) == [2], "its verdict may be lost")
+        _ = former.handled(1, at: reading(1))
+        var unjudged = try readBack(records(first))
+        unjudged.goOn(after: former, keepsItem: true)
+        #expect(unjudged.consumerArrived(at: reading(2)).handed.map(\.attempt) == [2])
+    }
+}
