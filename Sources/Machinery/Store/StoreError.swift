@@ -43,6 +43,17 @@ extension StoreError {
             false
         }
     }
+
+    /// Whether the store takes nothing more. After a failed write or sync nobody knows whether the commit is on the
+    /// disk: the next start may read it (DEL-29), or not. Every other failure of a commit has written nothing.
+    package var endsStore: Bool {
+        switch self {
+        case .poisoned, .closed: true
+        case .missing, .notAStore, .newer, .corrupt, .corruptRow, .logMissing, .logOfAnotherTime, .inUse, .full,
+            .noAccess, .unavailable, .overloaded:
+            false
+        }
+    }
 }
 
 extension StoreError: CustomStringConvertible {

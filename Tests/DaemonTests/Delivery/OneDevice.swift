@@ -5,6 +5,7 @@ import Synchronization
 import TandemBase
 import TandemDaemon
 import TandemDelivery
+import TandemFiles
 import TandemPropertyList
 import TandemStore
 import TandemTestSupport
@@ -16,6 +17,7 @@ final class UnwillingStore: RowBackend {
     private struct State {
         var isFull = false
         var isBusy = false
+        var isBroken = false
         var hasReserve = false
         var damagedSpace: RowSpace?
         var unreadSpace: RowSpace?
@@ -33,6 +35,14 @@ final class UnwillingStore: RowBackend {
         get { state.withLock { $0.isFull } }
         set { state.withLock { $0.isFull = newValue } }
     }
+
+    /// A sync has failed: nobody knows what is on the disk, and the store takes nothing more.
+    var isBroken: Bool {
+        get { state.withLock { $0.isBroken } }
+        set { state.withLock { $0.isBroken = newValue } }
+    }
+
+    private var broken: StoreError { .poisoned(path: path, cause: "disk I/O error") }
 
     /// The store's queue has no room.
     var isBusy: Bool {
@@ -95,6 +105,7 @@ final class UnwillingStore: RowBackend {
         _ changes: [RowChange], _ room: CommitRoom,
         _ completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
+        if isBroken { return completion(.failure(broken)) }
         if isBusy { return completion(.failure(.overloaded(path: path, limit: 1))) }
         if isFull, !changes.isEmpty, room == .ordinary || !hasReserve {
             return completion(.failure(.full(path: path)))
@@ -107,6 +118,7 @@ final class UnwillingStore: RowBackend {
             if state.holdsFetches { state.held.append { self.memory.fetch(range, completion: completion) } }
             return state.holdsFetches
         }
+        if isBroken { return completion(.failure(broken)) }
         if state.withLock({ $0.damagedSpace }) == range.space {
             return completion(.failure(.corruptRow(path: path, space: range.space.rawValue, key: range.lower)))
         }
@@ -130,13 +142,21 @@ final class OneDevice {
     /// Bytes that wait in the link's own queue.
     var queuedBytes = 0
 
-    init(limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard) throws {
+    /// - Parameter directory: where the files of its apps are; nil takes none.
+    init(
+        limits: @escaping (Channel) -> DeliveryLimits = DeliveryLimits.standard,
+        filesIn directory: OwnedDirectory? = nil
+    ) throws {
         let (scheduler, pairing) = (simulation.scheduler, simulation.pairing)
         queue = try simulation.queue()
+        let files = directory.map { [log] in
+            FileDelivery(in: $0, scheduler: scheduler, inbox: { _ in nil }, log: log.append)
+        }
         delivery = DurableDelivery(
-            store: LoopStore(store, on: scheduler), scheduler: scheduler, limits: limits, log: log.append)
+            store: LoopStore(store, on: scheduler), files: files, scheduler: scheduler, limits: limits, log: log.append)
         channels = AppDelivery(delivery: delivery, endpoint: simulation.simulator.primary)
         simulation.simulator.primary.items = channels
+        files?.connect(notify: { [unowned channels] in channels.notify($0, $1, $2) })
         delivery.connect(
             send: { [unowned self] envelope, _ in sent.append(envelope) },
             queuedBytes: { [unowned self] _ in queuedBytes }, onEvent: { [unowned self] in take($0) })
@@ -147,7 +167,18 @@ final class OneDevice {
         simulation.scheduler.run()
     }
 
+    deinit { delivery.files?.close() }
+
     func run() { simulation.scheduler.run() }
+
+    /// Runs, and lets the disk of the files finish.
+    func settle() {
+        for _ in 0..<8 {
+            run()
+            delivery.files?.waitForDisk()
+        }
+        run()
+    }
 
     func submit(_ id: UniqueIdentifier = .random(), from app: Client) throws {
         try app.send(

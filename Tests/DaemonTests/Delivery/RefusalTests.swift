@@ -4,6 +4,7 @@
 import TandemBase
 import TandemDaemon
 import TandemDelivery
+import TandemFiles
 import TandemPropertyList
 import TandemTestSupport
 import TandemTransport
@@ -68,6 +69,40 @@ struct RefusalTests {
         try device.submit(from: app)
         device.run()
         #expect(app.received(.accepted).count == 1)
+    }
+
+    @Test("DEL-48: a submission whose sync has failed is not answered, and a repetition of it neither")
+    func failedSync() throws {
+        let device = try OneDevice()
+        let app = try device.simulation.app(.primary)
+        let id = UniqueIdentifier.random()
+        device.store.isBroken = true
+        for _ in 0..<3 {
+            try device.submit(id, from: app)
+            device.run()
+            device.simulation.scheduler.advance(by: .seconds(2))
+        }
+        #expect(app.received(.failure).isEmpty && app.received(.accepted).isEmpty && app.refusal == nil)
+    }
+
+    @Test(
+        "DEL-48, DEL-31: a file whose sync has failed is not answered and stays; a full disk refuses it and drops it",
+        arguments: [true, false])
+    func fileInDoubt(isBroken: Bool) throws {
+        let temporary = TemporaryDirectory()
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        let device = try OneDevice(filesIn: directory)
+        let app = try device.simulation.app(.primary)
+        (device.store.isBroken, device.store.isFull) = (isBroken, !isBroken)
+        let id = UniqueIdentifier.random()
+        try app.send(
+            Envelope(.submit, app: device.queue.app, pairing: device.queue.pairing, id: id, channel: .file)
+                .with(body: ["name": "x", "size": 0]))
+        device.settle()
+        #expect(app.received(.progress).map(\.name) == ["taking"] && app.received(.accepted).isEmpty)
+        #expect(app.received(.failure).map(\.name) == (isBroken ? [] : ["insufficient-space"]))
+        let key = SpoolKey(pairing: device.queue.pairing, app: device.queue.app, item: id)
+        #expect(try (FileSpool(hashed: "spool", in: directory).read(key) != nil) == isBroken)
     }
 
     @Test(

@@ -2,12 +2,12 @@
 // and received items go to the receiving connection of their app, one item of a queue at a time. Durable delivery
 // decides each item's outcome.
 
-import TandemBase
+package import TandemBase
 import TandemDelivery
 package import TandemOperations
 import TandemPropertyList
 import TandemReactor
-import TandemSession
+package import TandemSession
 import TandemStore
 package import TandemWire
 
@@ -108,7 +108,7 @@ package final class AppDelivery {
     }
 
     /// Sends a frame to a connection; if that is nil or gone, to the receiving connection of the app.
-    func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) {
+    package func notify(_ envelope: Envelope, _ number: ConnectionNumber?, _ app: ApplicationIdentifier?) {
         (number.flatMap(endpoint.connection) ?? app.flatMap(endpoint.receiver))?.send(envelope)
     }
 
@@ -174,6 +174,8 @@ package final class AppDelivery {
             if receipt.isDuplicate, !item.queue.channel.properties.isLatestWins {
                 outcomes.subscribe(to: [item.id], in: item.queue, connection) { _ in }
             }
+        // The library submits the item again to the next run of the daemon, which knows what became of it (DEL-48).
+        case .failure(let failure) where failure.isUndecided: break
         case .failure(let failure):
             outcomes.removeSubmitter(of: item.id, in: item.queue)
             refuse(item, SessionError(failure), connection)
@@ -249,7 +251,7 @@ package final class AppDelivery {
         let item = frame.item
         delivery.submissions.submit(OutboundItem(frame, manifest), to: item.queue) { [weak self] result in
             guard let self else { return }
-            if case .failure = result { delivery.files?.uploads.discard(item) }
+            if case .failure(let failure) = result, !failure.isUndecided { delivery.files?.uploads.discard(item) }
             submitted(item, result, number)
         }
     }

@@ -45,7 +45,7 @@ package struct SubmitReceipt: Sendable, Equatable {
     }
 }
 
-/// Why an event of a queue is not durable. A new item is then not kept.
+/// Why an event of a queue is not durable. A new item is then not kept, unless ``isUndecided``.
 package enum DeliveryFailure: Error, Sendable, Equatable {
     case full(QueueFull)
     case store(StoreError)
@@ -61,6 +61,14 @@ extension DeliveryFailure {
         switch self {
         case .full, .store(.full): true
         case .store, .lost, .unpaired: false
+        }
+    }
+
+    /// Whether only the next start can tell if the event is durable: the daemon ends, and answers nobody (DEL-48).
+    var isUndecided: Bool {
+        switch self {
+        case .store(let error): error.endsStore
+        case .full, .lost, .unpaired: false
         }
     }
 }
