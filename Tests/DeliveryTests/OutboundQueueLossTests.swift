@@ -100,6 +100,47 @@ import Testing
         #expect(queue.ended(1, .withdrawn(.dead), at: reading(time)).finished == [.withdrawn(.dead)])
     }
 
+    @Test("DEL-12, LIM-15: on a link that is lost each second five attempts take as long as on one that lasts")
+    func pauseOutlastsTheLink() throws {
+        var queue = try sentQueue(2)
+        var attempts: [Int64] = []
+        for time in Int64(0)...20 {
+            queue.linkClosed()
+            guard queue.linkOpened(received: 0, at: reading(time)).sent.first == 1 else { continue }
+            attempts.append(time)
+            _ = queue.refused(identifier(1), at: reading(time))
+        }
+        #expect(attempts == [0, 1, 3, 7, 15])
+        #expect(queue.record(of: identifier(1))?.withdrawal == .dead)
+    }
+
+    @Test("DEL-12: a pause on a new link holds back what the peer does not have, and ends once it has the refused item")
+    func pauseOnANewLink() throws {
+        var queue = try sentQueue(3)
+        _ = queue.stored(through: 1, at: reading(0))
+        _ = queue.cancel(identifier(1), at: reading(0))
+        _ = queue.refused(identifier(2), at: reading(0))
+        queue.linkClosed()
+        let opened = queue.linkOpened(received: 1, at: reading(0))
+        #expect(opened.sent.isEmpty && opened.gaps == [1])
+        #expect(queue.nextDeadline == reading(1).monotonic)
+        #expect(queue.timeAdvanced(at: reading(1)).sent == [2, 3])
+        _ = queue.refused(identifier(2), at: reading(1))
+        queue.linkClosed()
+        #expect(queue.linkOpened(received: 2, at: reading(1)).sent == [3])
+        _ = queue.refused(identifier(3), at: reading(1))
+        queue.linkClosed()
+        _ = queue.cancel(identifier(3), at: reading(1))
+        #expect(queue.linkOpened(received: 2, at: reading(1)).gaps == [1, 3], "it was taken back meanwhile")
+    }
+
+    @Test("DEL-12: an item that can never be sent is dead at once, and the next one goes on")
+    func neverSent() throws {
+        var queue = try sentQueue(2)
+        let refused = queue.refused(identifier(1), isFinal: true, at: reading(0))
+        #expect(refused.gaps == [1] && refused.sent == [2])
+    }
+
     @Test("DEL-25: the last refusal goes with the end of an item that is given up, and with no other end")
     func lastRefusal() throws {
         let refusal = ItemRefusal(code: 7014, name: "digest-mismatch")

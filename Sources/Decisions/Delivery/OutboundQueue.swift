@@ -264,12 +264,15 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         link.opened(at: reading.monotonic)
         return transition(at: reading) { queue, transition in
             queue.acknowledge(through: received, &transition)
+            if let paused = queue.link.pausedFor, queue.records.table[paused]?.isUnderWay != true {
+                queue.link.endPause()
+            }
             queue.sendAgain(at: reading, &transition)
             queue.sendWaiting(at: reading, &transition)
         }
     }
 
-    /// The link is gone; everything unacknowledged is sent again on the next one.
+    /// The link is gone; everything unacknowledged is sent again on the next one, behind a pause that lasts.
     package mutating func linkClosed() { link.closed() }
 
     /// The peer has stored everything up to this sequence.
@@ -317,7 +320,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         journal.acknowledge(through: sequence)
     }
 
-    /// Sends everything again that the peer has not confirmed: items, gaps, and gaps for numbers without an item.
+    /// Sends everything again that the peer has not confirmed: items, gaps, and gaps for numbers without an item. While
+    /// a pause lasts, only the gaps of what the peer has stored.
     private mutating func sendAgain(
         at reading: ClockReading, after first: UInt64 = 0, _ transition: inout OutboundTransition
     ) {
@@ -326,6 +330,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             guard let reason = records.table.record(sequence: sequence)?.withdrawal else { continue }
             transition.effects.append(.sendGap(sequence: sequence, reason))
         }
+        guard link.maySend else { return }
         let start = max(lastStored, first) + 1
         for sequence in start..<max(start, lastSent + 1) {
             guard let record = records.table.record(sequence: sequence) else {
@@ -362,14 +367,15 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     }
 
     /// The peer cannot take this item now. The head blocks for a few attempts and then becomes a dead letter.
+    /// - Parameter isFinal: no further attempt can succeed.
     package mutating func refused(
-        _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, at reading: ClockReading
+        _ id: UniqueIdentifier, _ refusal: ItemRefusal? = nil, isFinal: Bool = false, at reading: ClockReading
     ) -> OutboundTransition {
         guard var record = refusable(id), case .sent(let sequence) = record.phase else { return OutboundTransition() }
         record.attempts += 1
         record.refusal = refusal
-        let isDead = record.attempts >= limits.attempts
-        if !isDead { link.pause(until: reading.monotonic + RetryPause.after(attempts: record.attempts)) }
+        let isDead = isFinal || record.attempts >= limits.attempts
+        if !isDead { link.pause(after: record.attempts, at: record.ordinal, from: reading.monotonic) }
         return transition(at: reading) { queue, transition in
             queue.put(record, &transition)
             guard isDead else { return }
@@ -393,10 +399,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     /// A sent item that the peer has not stored and that is not being taken back. Nil while a pause lasts, because a
     /// refusal counts once for each sending.
     private func refusable(_ id: UniqueIdentifier) -> OutboundRecord? {
-        guard link.maySend, let record = records[id], case .sent = record.phase, record.withdrawal == nil else {
-            return nil
-        }
-        return record
+        link.maySend ? records[id].flatMap { $0.isUnderWay ? $0 : nil } : nil
     }
 
     // MARK: time
@@ -409,7 +412,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
                 queue.withdraw(record.ordinal, .expired, &transition)
             }
             if let time = queue.resendTime, time <= reading.monotonic {
-                queue.link.opened(at: reading.monotonic)
+                queue.link.repeated(at: reading.monotonic)
                 queue.sendAgain(at: reading, &transition)
             }
             queue.sendWaiting(at: reading, &transition)

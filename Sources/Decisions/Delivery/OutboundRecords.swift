@@ -162,6 +162,9 @@ package struct OutboundRecord: Sendable, Equatable {
 
     package var isUnfinished: Bool { if case .finished = phase { false } else { true } }
 
+    /// Whether it was sent, is not stored by the peer, and is not being taken back.
+    package var isUnderWay: Bool { if case .sent = phase { withdrawal == nil } else { false } }
+
     /// Whether only the peer has it and decides how it ends. A new epoch loses that end (DEL-10).
     package var isLostByEpoch: Bool { if case .stored = phase { withdrawal == nil } else { false } }
 

@@ -1,5 +1,5 @@
-// The link to the peer as an outbound queue sees it: closed, open, or paused after a refusal. It decides which refusal
-// blocks an item on space, when the queue may send and when it must send again.
+// The link to the peer as an outbound queue sees it: closed or open, and the pause after a refusal, which may outlast
+// it. It decides which refusal blocks an item on space, when the queue may send and when it must send again.
 
 import TandemBase
 import TandemPropertyList
@@ -61,47 +61,73 @@ struct SpacePause: Sendable {
     }
 }
 
-/// The state of a queue's link.
+/// The state of a queue's link, and the pause after a refusal.
 struct PeerLink: Sendable {
-    private struct Open: Sendable {
-        /// When the peer last acknowledged something, everything was last sent again, or the peer began to owe an
-        /// answer. Later frames do not count: a queue in use would never repeat what the peer lacks.
-        var silentSince: MonotonicTime
-        /// The peer refused the head: nothing is sent before this.
-        var pausedUntil: MonotonicTime?
+    /// The peer refused an item: nothing is sent before the end.
+    private struct Pause: Sendable {
+        let ordinal: UInt64
+        let end: MonotonicTime
+        /// The peer had no room: a new link asks at once. A pause after an attempt outlasts the link, or a link that
+        /// comes and goes would use up all attempts in seconds.
+        let endsWithLink: Bool
     }
 
-    private var open: Open?
+    /// When the peer last acknowledged something, everything was last sent again, or the peer began to owe an answer.
+    /// Later frames do not count: a queue in use would never repeat what the peer lacks. Nil without a link.
+    private var silentSince: MonotonicTime?
+    private var pause: Pause?
     private var spacePause = SpacePause()
 
-    var isOpen: Bool { open != nil }
+    var isOpen: Bool { silentSince != nil }
 
     /// Whether the link is open and no pause lasts.
-    var maySend: Bool { open.map { $0.pausedUntil == nil } ?? false }
+    var maySend: Bool { isOpen && pause == nil }
 
-    mutating func opened(at time: MonotonicTime) { open = Open(silentSince: time) }
+    /// The item whose refusal has begun the pause that lasts.
+    var pausedFor: UInt64? { pause?.ordinal }
 
-    mutating func closed() { open = nil }
+    mutating func opened(at time: MonotonicTime) {
+        closed()
+        silentSince = time
+        if let pause, pause.end <= time { endPause() }
+    }
+
+    mutating func closed() {
+        silentSince = nil
+        if pause?.endsWithLink == true { endPause() }
+    }
+
+    /// Everything is sent again.
+    mutating func repeated(at time: MonotonicTime) {
+        silentSince = time
+        endPause()
+    }
 
     /// The peer has stored something that it had not.
     mutating func progressed(at time: MonotonicTime) {
-        open?.silentSince = time
-        open?.pausedUntil = nil
+        awaitsPeer(from: time)
+        endPause()
     }
 
     /// The peer owes an answer, and owed none before.
-    mutating func awaitsPeer(from time: MonotonicTime) { open?.silentSince = time }
+    mutating func awaitsPeer(from time: MonotonicTime) { if isOpen { silentSince = time } }
 
-    mutating func pause(until time: MonotonicTime) { open?.pausedUntil = time }
+    /// The peer did not take the item, for the last of so many attempts.
+    mutating func pause(after attempts: Int, at ordinal: UInt64, from time: MonotonicTime) {
+        let end = time + RetryPause.after(attempts: attempts)
+        pause = Pause(ordinal: ordinal, end: end, endsWithLink: false)
+    }
 
     mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime) {
-        pause(until: time + spacePause.next(of: ordinal))
+        pause = Pause(ordinal: ordinal, end: time + spacePause.next(of: ordinal), endsWithLink: true)
     }
+
+    mutating func endPause() { pause = nil }
 
     /// When everything unacknowledged is sent again; nil if nothing depends on time.
     /// - Parameter isAwaitingPeer: whether the peer still has to answer something that was sent.
     func resendTime(isAwaitingPeer: Bool, limits: DeliveryLimits) -> MonotonicTime? {
-        guard let open else { return nil }
-        return open.pausedUntil ?? (isAwaitingPeer ? open.silentSince + limits.resendAfter : nil)
+        guard let silentSince else { return nil }
+        return pause?.end ?? (isAwaitingPeer ? silentSince + limits.resendAfter : nil)
     }
 }

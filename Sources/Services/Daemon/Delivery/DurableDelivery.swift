@@ -414,8 +414,8 @@ extension DurableDelivery: FileItems {
 
     package func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { outbound.isUnderWay(id, in: queue) }
 
-    package func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) {
-        outbound.failed(id, .fileError, in: queue)
+    package func fileIsUnreadable(_ id: UniqueIdentifier, isGone: Bool, in queue: QueueKey) {
+        outbound.failed(id, .fileError, isFinal: isGone, in: queue)
     }
 
     package func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {

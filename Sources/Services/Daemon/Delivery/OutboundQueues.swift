@@ -134,15 +134,15 @@ final class OutboundQueues {
     }
 
     /// This device cannot send the item now, for a reason of this name.
-    func failed(_ id: UniqueIdentifier, _ name: ErrorName, in key: QueueKey) {
+    /// - Parameter isFinal: nor at any later time.
+    func failed(_ id: UniqueIdentifier, _ name: ErrorName, isFinal: Bool = false, in key: QueueKey) {
         let refusal = ItemRefusal(code: Int64(SessionError.Code.deliveryFailed.rawValue), name: name.rawValue)
-        table[key]?.perform { [reading] in $0.refused(id, refusal, at: reading) }
+        table[key]?.perform { [reading] in $0.refused(id, refusal, isFinal: isFinal, at: reading) }
     }
 
     /// Whether an item of this identifier was sent, is not stored by the peer, and is not being taken back.
     func isUnderWay(_ id: UniqueIdentifier, in key: QueueKey) -> Bool {
-        guard let record = table[key]?.machine.record(of: id), case .sent = record.phase else { return false }
-        return record.withdrawal == nil
+        table[key]?.machine.record(of: id)?.isUnderWay ?? false
     }
 
     // MARK: effects

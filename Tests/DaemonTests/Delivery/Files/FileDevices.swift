@@ -68,6 +68,7 @@ final class StandInItems: FileItems {
     var gaps: [UInt64] = []
     var kept: Set<UniqueIdentifier> = []
     var unreadable: [UniqueIdentifier] = []
+    var gone: [UniqueIdentifier] = []
     var isUnderWay = true
     /// A commit takes its time: what waits for it is held.
     var isCommitting = false
@@ -100,7 +101,9 @@ final class StandInItems: FileItems {
     }
 
     func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool { isUnderWay }
-    func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey) { unreadable.append(id) }
+    func fileIsUnreadable(_ id: UniqueIdentifier, isGone: Bool, in queue: QueueKey) {
+        if isGone { gone.append(id) } else { unreadable.append(id) }
+    }
     func keptFiles(of queue: QueueKey, then done: @escaping (Set<UniqueIdentifier>?) -> Void) {
         askedForKept += 1
         let kept = kept

@@ -27,7 +27,8 @@ package protocol FileItems: AnyObject {
     func isUnderWay(_ id: UniqueIdentifier, in queue: QueueKey) -> Bool
 
     /// The file of an item that was sent cannot be read.
-    func fileIsUnreadable(_ id: UniqueIdentifier, in queue: QueueKey)
+    /// - Parameter isGone: it is not there, and no attempt can read it.
+    func fileIsUnreadable(_ id: UniqueIdentifier, isGone: Bool, in queue: QueueKey)
 
     /// The received items whose files must stay, once everything that has happened so far is durable; nil if it could
     /// not be made so.

@@ -64,7 +64,8 @@ final class FileSendings {
         let (spool, spoolKey) = (environment.spool, key.spoolKey)
         environment.worker.attempt({ () throws(FileError) in try spool.read(spoolKey) }) { [self] result in
             guard sendings[key] === sending else { return }
-            guard case .success(let parts?) = result else { return unreadable(key, result.failure) }
+            guard case .success(let found) = result else { return unreadable(key, result.failure) }
+            guard let parts = found else { return giveUp(key) }
             sending.parts = parts
             sending.pace = ProgressPace(size: parts.size, limits: environment.limits)
             // A request past the end of the file; until now its size was not known. No more than that is asked of it.
@@ -108,7 +109,15 @@ final class FileSendings {
     private func unreadable(_ key: FileKey, _ error: FileError?) {
         environment.log(.files("a spooled file cannot be read", key, error))
         end(key)
-        environment.items?.fileIsUnreadable(key.id, in: key.queue)
+        environment.items?.fileIsUnreadable(key.id, isGone: false, in: key.queue)
+    }
+
+    /// The spool no longer has the file, and no attempt can succeed. The item ends at once: the next one need not wait
+    /// for requests that come after a silence (FIL-9).
+    private func giveUp(_ key: FileKey) {
+        environment.log(.files("a spooled file is missing", key, nil))
+        end(key)
+        environment.items?.fileIsUnreadable(key.id, isGone: true, in: key.queue)
     }
 
     private func reportProgress(of sending: Sending) {
