@@ -187,7 +187,7 @@ package struct OutboundRecord: Sendable, Equatable {
     var hasItemRow: Bool { withdrawal == .dead ? isUnfinished || isDeadLetter : isUnfinished && withdrawal == nil }
 
     /// Whether its body is there. A long one goes when the peer has stored it, unless the item failed here.
-    var hasBody: Bool {
+    package var hasBody: Bool {
         if case .stored = phase, !sharesRow { withdrawal == .dead } else { hasItemRow }
     }
 

@@ -73,13 +73,14 @@ package final class FileSpool: Sendable {
         }
     }
 
-    /// Removes every file that is not to be kept: what a process left behind that ended in the middle.
-    /// - Returns: those that stay, and their bytes.
+    /// Removes every file that is not to be kept: what a process left behind that ended in the middle. One that cannot
+    /// be removed now stops nothing else.
+    /// - Returns: those that stay, and the bytes of those to be kept.
     package func removeAll(but kept: Set<SpoolKey>) throws(FileError) -> [SpoolKey: Int64] {
         var sizes: [SpoolKey: Int64] = [:]
         try forEach { (key, name, files) throws(FileError) in
-            guard let key, kept.contains(key) else { return _ = try files.remove(name) }
-            sizes[key] = try files.size(of: name)
+            if let key, kept.contains(key) { return sizes[key] = try files.size(of: name) }
+            if (try? files.remove(name)) == nil, let key { sizes[key] = 0 }
         }
         return sizes
     }

@@ -1,4 +1,5 @@
-// A later attempt to store what a full disk did not take, and no caller repeats: one, however often it is asked for.
+// A later attempt at what the disk did not do, and no caller repeats: to store something, to remove a file. It is one
+// attempt, however often it is asked for.
 
 package import TandemReactor
 

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemDaemon
 import TandemDelivery
+import TandemFiles
 import TandemStore
 import TandemTestSupport
 import TandemWire
@@ -85,6 +86,32 @@ import Testing
         memory.commit([.put(row.table.space, key: row.bytes, value: DeliveryValue.outboundRecord(record).bytes)]) { _ in
         }
         #expect(try count() == [1])
+    }
+
+    @Test("FIL-14: a start removes the file of an item that the peer has stored, and keeps that of one it has not")
+    func filesOfStoredItems() throws {
+        let (temporary, pair) = (TemporaryDirectory(), try DeliveryPair())
+        let (sender, items) = (pair.sender, [payloadItem(1), payloadItem(2)])
+        pair.receiver.verdict = { _ in .none }
+        sender.link()
+        sender.submit(items[0], to: .file)
+        pair.advance(1)
+        #expect(sender.stored == [items[0].id] && sender.outstanding(.file).count == 1)
+        sender.unlink()
+        sender.submit(items[1], to: .file)
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        let spool = FileSpool(hashed: "spool", in: directory)
+        let keys = items.map { SpoolKey(pairing: sender.pairing, app: sender.app, item: $0.id) }
+        for key in keys { try spool.open(key).append([1]) }
+        let files = FileDelivery(in: directory, scheduler: pair.scheduler, inbox: { _ in nil })
+        defer { files.close() }
+        let again = DurableDelivery(store: sender.rows, files: files, scheduler: pair.scheduler)
+        again.setPairing(sender.pairing, epoch: 1)
+        try again.restore { try sender.read($0) }
+        again.restoreFiles(of: [sender.pairing], apps: [sender.app])
+        files.waitForDisk()
+        pair.scheduler.run()
+        #expect(try keys.map { try spool.read($0) != nil } == [false, true])
     }
 
     @Test func `DEL-31: a start removes what is left of a pairing that ended on a full disk`() throws {

@@ -1,5 +1,6 @@
 // Files on their way: written in parts over several lives, hashed, kept by who they belong to, and removed.
 
+import Glibc
 import TandemBase
 import TandemCrypto
 import TandemFiles
@@ -65,6 +66,17 @@ import Testing
         #expect(try keys.allSatisfy { try spool.read($0) == nil })
         try spool.remove(keys[1])
         #expect(try spool.removal(of: keys[1].pairing)?.step(100) == true)
+    }
+
+    @Test("FIL-14: a file that cannot be removed now is told, and keeps no other")
+    func removalThatFails() throws {
+        let spool = try spool()
+        let keys = try [key(1), key(2), key(3)]
+        for key in keys { try spool.open(key).append([1]) }
+        let path = temporary.path("state/partial/\(keys[1].pairing)/\(keys[1].app)/\(keys[1].item)")
+        #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0, "a directory cannot be unlinked")
+        #expect(try spool.removeAll(but: [keys[2]]) == [keys[1]: 0, keys[2]: 1])
+        #expect(try spool.read(keys[0]) == nil)
     }
 
     @Test("a symbolic link in a file's place is refused, and what it names stays as it is")

@@ -337,10 +337,11 @@ final class OutboundQueues {
             .sorted { $0.0.app < $1.0.app }
     }
 
-    /// The items of the channel `file` whose bytes must stay when the daemon starts.
+    /// The items of the channel `file` whose bytes must stay when the daemon starts; none that the peer has stored: a
+    /// daemon that was killed may have committed that and not removed the bytes.
     var itemsWithFiles: [FileKey] {
         queues.filter { $0.key.channel.properties.hasFile }.flatMap { key, queue in
-            (queue.machine.outstanding() + queue.machine.deadLetters).map { FileKey(key, $0.id) }
+            (queue.machine.outstanding() + queue.machine.deadLetters).filter(\.hasBody).map { FileKey(key, $0.id) }
         }
     }
 

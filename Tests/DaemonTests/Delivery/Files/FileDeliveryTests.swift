@@ -1,6 +1,8 @@
 // A file from app to app through two exchanges: whole, resumed, spoiled, refused, taken back; and what is left
 // afterwards.
 
+import Glibc
+import TandemBase
 import TandemDaemon
 import TandemDelivery
 import TandemFiles
@@ -195,6 +197,66 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         devices.sender.files.removePairing(devices.queue.pairing, apps: [devices.queue.app])
         devices.settle()
         #expect(try devices.sender.names(in: "spool").isEmpty)
+    }
+
+    /// The place of a spooled file.
+    private func spooled(_ number: UInt64) -> String {
+        "\(devices.sender.path)/spool/\(devices.queue.pairing)/\(devices.queue.app)/\(devices.key(number).id)"
+    }
+
+    /// A file of the sender ends, and cannot be removed: a directory is in its place.
+    private func failRemoval(_ number: UInt64) throws {
+        _ = try #require(devices.handOver([1], number: number)).get()
+        #expect(unlink(spooled(number)) == 0 && mkdir(spooled(number), 0o700) == 0)
+        devices.sender.files.released(devices.key(number).id, in: devices.queue, .outbound)
+        devices.settle()
+    }
+
+    private func advance(_ seconds: Int) {
+        devices.scheduler.advance(by: .seconds(seconds))
+        devices.settle()
+    }
+
+    @Test("FIL-14, LIM-56: a spooled file whose removal fails is removed after a pause, with one line in the log")
+    func removalIsTriedAgain() throws {
+        try failRemoval(1)
+        for _ in 0..<3 { advance(10) }
+        #expect(devices.sender.log.all.count { "\($0.message)" == "files: a job failed" } == 1)
+        #expect(rmdir(spooled(1)) == 0)
+        #expect(close(creat(spooled(1), 0o600)) == 0)
+        advance(10)
+        #expect(try devices.sender.names(in: "spool").isEmpty)
+    }
+
+    @Test("FIL-14, LIM-56: a file that is handed over before the removal of its name is tried again stays")
+    func removalAndANewFile() throws {
+        try failRemoval(1)
+        #expect(rmdir(spooled(1)) == 0)
+        _ = try #require(devices.handOver([2], number: 1)).get()
+        advance(10)
+        #expect(try devices.sender.names(in: "spool") == ["\(devices.key(1).id)"])
+    }
+
+    @Test("FIL-14, LIM-56: a handled file whose app's directory cannot be opened now is removed after a pause")
+    func handledFileIsRemovedLater() throws {
+        devices.tell(try #require(devices.handOver([1, 2, 3])).get())
+        devices.run()
+        _ = try #require(devices.hand()).get()
+        (devices.receiver.hasInbox, devices.receiver.user, devices.receiver.items.kept) = (false, 1000, [])
+        devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
+        advance(10)
+        #expect(try devices.receiver.names(in: "app") == ["file.bin"])
+        devices.receiver.hasInbox = true
+        advance(10)
+        #expect(try devices.receiver.names(in: "app").isEmpty)
+    }
+
+    @Test("FIL-6: a file that is no longer in the spool is told as gone, with the first request for it")
+    func missing() throws {
+        devices.tell(try #require(devices.handOver([1, 2, 3])).get())
+        #expect(unlink(spooled(1)) == 0)
+        devices.run()
+        #expect(devices.sender.items.gone == [devices.key(1).id] && devices.sender.items.unreadable.isEmpty)
     }
 
     @Test("FIL-11, FIL-14: a file that is handed over while what an earlier run left is removed stays")

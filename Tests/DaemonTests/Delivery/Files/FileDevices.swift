@@ -15,7 +15,7 @@ import Testing
 /// One device: its files, and what the daemon around it would do.
 final class FileDevice {
     private(set) lazy var files = FileDelivery(
-        in: state, scheduler: scheduler, limits: limits,
+        in: state, scheduler: scheduler, limits: limits, userOf: { [unowned self] _ in user },
         inbox: { [unowned self] _ in hasInbox ? AppInbox(of: app, owner: nil) : nil }, counters: counters,
         log: log.append)
     let items = StandInItems()
@@ -25,6 +25,8 @@ final class FileDevice {
     var sent: [Envelope] = []
     var told: [Envelope] = []
     var hasInbox = true
+    /// The user who owns the app, as far as it is known.
+    var user: UInt32?
     let counters = Counters()
     let log = LogLines()
 

@@ -303,12 +303,16 @@ final class FileArrivals {
     /// The item whose bytes are coming.
     func arriving(in queue: QueueKey) -> UniqueIdentifier? { arrivals[queue]?.key.id }
 
-    /// Removes the partial file, or the complete one that no app has.
+    /// Removes the partial file, or the complete one that no app has. If it stays, the next file of its queue has it
+    /// removed.
     func remove(_ key: FileKey) {
-        received.remove(key)
+        uncount(key)
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
         environment.run("removing a partial file") { () throws(FileError) in try partials.remove(spoolKey) }
     }
+
+    /// The bytes of the file no longer count (LIM-43).
+    func uncount(_ key: FileKey) { received.remove(key) }
 
     /// Removes the files of all other items.
     func removeAll(but kept: Set<UniqueIdentifier>, in queue: QueueKey) {

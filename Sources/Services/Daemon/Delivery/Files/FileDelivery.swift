@@ -65,7 +65,7 @@ package final class FileDelivery {
         uploads = FileUploads(in: environment, userOf: userOf)
         sendings = FileSendings(of: uploads, in: environment, stray: counters.counter("files.stray"))
         arrivals = FileArrivals(in: environment)
-        offers = FileOffers(of: arrivals, in: environment)
+        offers = FileOffers(of: arrivals, in: environment, userOf: userOf)
     }
 
     package var limits: FileLimits {
@@ -225,6 +225,17 @@ final class FileEnvironment {
     func run(_ what: StaticString, _ job: @escaping @Sendable () throws(FileError) -> Void) {
         worker.attempt(job) { [log] result in
             if case .failure(let error) = result { log(.files(what, error)) }
+        }
+    }
+
+    /// Removes the file of an item as ``clear(_:_:)`` does; tried again later if it stays.
+    func remove(
+        _ what: StaticString, _ key: FileKey, orAddTo leftovers: FileLeftovers,
+        _ job: @escaping @Sendable () throws(FileError) -> TreeRemoval?
+    ) {
+        worker.remove(job) { [log] error in
+            guard let error else { return leftovers.removed(key) }
+            if leftovers.add(key, after: error) { log(.files(what, error)) }
         }
     }
 

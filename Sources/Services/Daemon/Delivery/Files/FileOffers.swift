@@ -22,10 +22,20 @@ package final class FileOffers {
     private let arrivals: FileArrivals
     /// Queues that are swept; true: once more after it.
     private var sweeping: [QueueKey: Bool] = [:]
+    /// The user of this device who owns an app; nil if unknown.
+    private let userOf: (ApplicationIdentifier) -> UInt32?
+    private lazy var leftovers = FileLeftovers(
+        on: environment.scheduler,
+        isTaken: { [arrivals] key in arrivals.arriving(in: key.queue) == key.id },
+        remove: { [weak self] in self?.removeAgain($0) })
 
-    init(of arrivals: FileArrivals, in environment: FileEnvironment) {
+    init(
+        of arrivals: FileArrivals, in environment: FileEnvironment,
+        userOf: @escaping (ApplicationIdentifier) -> UInt32?
+    ) {
         self.arrivals = arrivals
         self.environment = environment
+        self.userOf = userOf
     }
 
     /// Moves the file of a stored item into its app's directory.
@@ -61,16 +71,37 @@ package final class FileOffers {
     /// or another one has its identifier.
     package func judged(_ id: UniqueIdentifier, in queue: QueueKey) {
         environment.items?.keptFiles(of: queue) { [weak self] kept in
-            guard let self, kept?.contains(id) == false else { return }
-            remove(FileKey(queue, id))
+            guard let self else { return }
+            let key = FileKey(queue, id)
+            guard let kept else { return leave(key) }
+            if kept.contains(id) { leftovers.removed(key) } else { remove(key) }
         }
     }
 
     private func remove(_ key: FileKey) {
-        arrivals.remove(key)
-        guard let inbox = environment.inbox(key.queue.app) else { return }
-        let spoolKey = key.spoolKey
-        environment.clear("removing a handled file") { () throws(FileError) in try inbox.removal(of: spoolKey) }
+        guard let inbox = environment.inbox(key.queue.app) else {
+            arrivals.remove(key)
+            return leave(key)
+        }
+        arrivals.uncount(key)
+        let (partials, spoolKey) = (environment.partials, key.spoolKey)
+        environment.remove("removing a handled file", key, orAddTo: leftovers) { () throws(FileError) in
+            try partials.remove(spoolKey)
+            return try inbox.removal(of: spoolKey)
+        }
+    }
+
+    /// Leaves a file for later. An app without an owner has no directory, and so no file.
+    private func leave(_ key: FileKey) {
+        if userOf(key.queue.app) != nil { leftovers.add(key) } else { leftovers.removed(key) }
+    }
+
+    private func removeAgain(_ keys: Set<FileKey>) {
+        for (app, keys) in Dictionary(grouping: keys, by: \.queue.app) {
+            // One look at the app's directory: each that fails is a line in the log.
+            let isOpen = environment.inbox(app) != nil
+            for key in keys { if isOpen { judged(key.id, in: key.queue) } else { leave(key) } }
+        }
     }
 
     /// Removes every file of a queue that belongs to no item: after some items have ended without a report by name.
@@ -115,6 +146,7 @@ package final class FileOffers {
     }
 
     func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
+        leftovers.removeAll(of: pairing)
         for app in apps {
             guard let inbox = environment.inbox(app) else { continue }
             environment.clear("removing a pairing's files") { () throws(FileError) in

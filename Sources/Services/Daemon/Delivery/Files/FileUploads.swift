@@ -23,6 +23,9 @@ package final class FileUploads {
     private var described: SharedResource<SpoolOwner>
     /// The connection that submitted a file, which gets its progress.
     private var sources: [FileKey: ConnectionNumber] = [:]
+    private lazy var leftovers = FileLeftovers(
+        on: environment.scheduler, isTaken: { [weak self] in self?.isTaking($0) != false },
+        remove: { [weak self] in for key in $0 { self?.remove(key) } })
 
     init(in environment: FileEnvironment, userOf: @escaping (ApplicationIdentifier) -> UInt32?) {
         self.environment = environment
@@ -102,6 +105,8 @@ package final class FileUploads {
 
     private func begin(_ upload: Upload) {
         uploads[upload.key] = upload
+        // The job below removes the file that another item has left under this name.
+        leftovers.removed(upload.key)
         let (spool, spoolKey) = (environment.spool, upload.key.spoolKey)
         let (size, space) = (upload.size, environment.space(on: spool))
         environment.worker.attempt({ () throws(FileRefusal) -> GrowingFile in
@@ -223,8 +228,15 @@ package final class FileUploads {
     package func discard(_ key: FileKey) {
         sources[key] = nil
         spooled.remove(key)
+        remove(key)
+    }
+
+    private func remove(_ key: FileKey) {
         let (spool, spoolKey) = (environment.spool, key.spoolKey)
-        environment.run("removing a spooled file") { () throws(FileError) in try spool.remove(spoolKey) }
+        environment.remove("removing a spooled file", key, orAddTo: leftovers) { () throws(FileError) in
+            try spool.remove(spoolKey)
+            return nil
+        }
     }
 
     /// Removes every spooled file of another item.
@@ -234,7 +246,10 @@ package final class FileUploads {
         spooled.beginRestoring()
         environment.count({ () throws(FileError) in try spool.removeAll(but: kept) }) { [weak self] found in
             guard let self else { return }
-            spooled.restore(found.map { ($0.file, owner(of: $0.file), $0.size) })
+            // The first attempt at one that is not to be kept has failed.
+            for (file, _) in found where !kept.contains(file.spoolKey) { remove(file) }
+            spooled.restore(
+                found.filter { kept.contains($0.file.spoolKey) }.map { ($0.file, owner(of: $0.file), $0.size) })
         }
     }
 
@@ -242,6 +257,7 @@ package final class FileUploads {
         dropAll { $0.key.queue.pairing == pairing }
         sources = sources.filter { $0.key.queue.pairing != pairing }
         spooled.removeAll { $0.queue.pairing == pairing }
+        leftovers.removeAll(of: pairing)
         let spool = environment.spool
         environment.clear("removing a pairing's files") { () throws(FileError) in try spool.removal(of: pairing) }
     }
