@@ -130,17 +130,35 @@ final class RemoteSettings {
             let (document, digest) = try await schema(of: app, at: pairing, since: begin)
             return ["schema": .data(document.bytes), "digest": .data(digest)]
         case .settingsGet where device.schema(pairing, app) != nil:
-            let (document, digest) = try await schema(of: app, at: pairing, since: begin)
-            var asked = body
-            asked["digest"] = .data(digest)
-            var answer = try await ask(command, asked, of: app, at: pairing, since: begin)
-            guard answer["short"] == true else { return answer }
-            let short = answer["settings"]?.arrayValue ?? []
-            answer["settings"] = .array(SettingsState.rows(short, of: document).map { .dictionary($0) })
-            answer["short"] = nil
-            return answer
-        default: return try await ask(command, body, of: app, at: pairing, since: begin)
+            return try await rows(body, of: app, at: pairing, since: begin)
+        default:
+            let id = try await admit(LinkRequests.Kind(app, command, body), at: pairing)
+            defer { end(id, at: pairing) }
+            return try await send(command, body, of: app, at: pairing, as: id, since: begin)
         }
+    }
+
+    /// The rows of an app whose schema the secondary has announced. A prompt request keeps its turn from the schema to
+    /// the rows: a second turn might come too late. One that waits for a change has its schema first, as a request by
+    /// itself, because it does not count among the prompt ones.
+    private func rows(
+        _ body: PropertyListDictionary, of app: ApplicationIdentifier, at pairing: UniqueIdentifier,
+        since begin: MonotonicTime
+    ) async throws(ControlFailure) -> PropertyListDictionary {
+        let kind = LinkRequests.Kind(app, .settingsGet, body)
+        var found: (document: SchemaDocument, digest: [UInt8])?
+        if kind.group != .prompt { found = try await schema(of: app, at: pairing, since: begin) }
+        let id = try await admit(kind, at: pairing)
+        defer { end(id, at: pairing) }
+        if found == nil { found = try await schema(of: app, at: pairing, as: id, since: begin) }
+        var asked = body
+        asked["digest"] = (found?.digest).map { .data($0) }
+        var answer = try await send(.settingsGet, asked, of: app, at: pairing, as: id, since: begin)
+        guard answer["short"] == true, let found else { return answer }
+        let short = answer["settings"]?.arrayValue ?? []
+        answer["settings"] = .array(SettingsState.rows(short, of: found.document).map { .dictionary($0) })
+        answer["short"] = nil
+        return answer
     }
 
     /// The schema with the digest that a secondary has announced for its app; nil if it is unknown here.
@@ -157,8 +175,15 @@ final class RemoteSettings {
         of app: ApplicationIdentifier, at pairing: UniqueIdentifier, since begin: MonotonicTime
     ) async throws(ControlFailure) -> (document: SchemaDocument, digest: [UInt8]) {
         if let known = knownSchema(of: app, at: pairing) { return known }
-        let id = try await admit(LinkRequests.Kind(app, .settingsSchema, [:]), at: pairing, since: begin)
+        let id = try await admit(LinkRequests.Kind(app, .settingsSchema, [:]), at: pairing)
         defer { end(id, at: pairing) }
+        return try await schema(of: app, at: pairing, as: id, since: begin)
+    }
+
+    /// The same by a request whose turn has come.
+    private func schema(
+        of app: ApplicationIdentifier, at pairing: UniqueIdentifier, as id: UniqueIdentifier, since begin: MonotonicTime
+    ) async throws(ControlFailure) -> (document: SchemaDocument, digest: [UInt8]) {
         if let known = knownSchema(of: app, at: pairing) { return known }
         let answer = try await send(.settingsSchema, [:], of: app, at: pairing, as: id, since: begin)
         guard let bytes = answer["schema"]?.dataValue else {
@@ -171,20 +196,11 @@ final class RemoteSettings {
         } catch { throw ControlFailure(error) }
     }
 
-    /// Asks a secondary; returns the body of its answer.
-    private func ask(
-        _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
-        at pairing: UniqueIdentifier, since begin: MonotonicTime
-    ) async throws(ControlFailure) -> PropertyListDictionary {
-        let id = try await admit(LinkRequests.Kind(app, command, body), at: pairing, since: begin)
-        defer { end(id, at: pairing) }
-        return try await send(command, body, of: app, at: pairing, as: id, since: begin)
-    }
-
-    /// Waits until the link has room for a request, or the time for that is over (LIM-118).
+    /// Waits until the link has room for a request, or the time for that is over (LIM-118); the first step of each
+    /// request that waits.
     /// - Returns: the request's identifier; it is open until ``end(_:at:)``.
     private func admit(
-        _ kind: LinkRequests.Kind, at pairing: UniqueIdentifier, since begin: MonotonicTime
+        _ kind: LinkRequests.Kind, at pairing: UniqueIdentifier
     ) async throws(ControlFailure) -> UniqueIdentifier {
         guard let link = links[pairing] else { throw Self.noLink }
         guard kind.group != .question || link.scope.hasPages else {
@@ -198,17 +214,13 @@ final class RemoteSettings {
         }
         let granted = Expectation<Void>(on: scheduler)
         links[pairing]?.waiting[id] = granted
-        let isGranted = await granted.value(within: rest(of: LinkRequests.turnLimit, since: begin)) != nil
+        let isGranted = await granted.value(within: LinkRequests.turnLimit) != nil
         guard let link = links[pairing], link.asking.isOpen(id) else {
             end(id, at: pairing)
             guard isGranted else { throw ControlFailure(.full, "other requests to the device are not answered") }
             throw Self.noLink
         }
         return id
-    }
-
-    private func rest(of limit: Duration, since begin: MonotonicTime) -> Duration {
-        max(limit - scheduler.now.since(begin), .zero)
     }
 
     private static var noLink: ControlFailure {
@@ -235,7 +247,7 @@ final class RemoteSettings {
         let expected = Expectation<SettingsAnswerFrame?>(on: scheduler)
         links[pairing]?.answers[id] = expected
         links[pairing]?.send(envelope)
-        let answer = await expected.value(within: rest(of: Self.patience, since: begin))
+        let answer = await expected.value(within: max(Self.patience - scheduler.now.since(begin), .zero))
         links[pairing]?.answers[id] = nil
         guard let answer = answer ?? nil else {
             throw ControlFailure(.unreachable, "the device has not answered; whether it took the request is not known")
