@@ -79,7 +79,7 @@ import Testing
         let ended = try await devices.hub.ending(within: .seconds(40))
         #expect(ended.status == 1 && ContinuousClock.now - begun > .seconds(15), "\(ended)")
         #expect(ended.errors.components(separatedBy: "the disk does not answer").count == 2, "\(ended.errors)")
-        #expect(ended.errors.contains("ends without the disk's answer"), "\(ended.errors)")
+        #expect(ended.errors.contains("the stop did not end in 20 s"), "\(ended.errors)")
         _ = try await making.ending()
         try FileManager.default.removeItem(atPath: workspace["bad"])
         try await devices.restartHub()

@@ -1,5 +1,5 @@
 // Service runner: a loop on this thread until a signal. The first signal lets the service finish what it has accepted,
-// the second ends it at once. A disk that does not answer keeps it for a bounded time. Logs go to standard error; one
+// the second ends it at once. A stop, also one that waits for a disk, has a time limit. Logs go to standard error; one
 // line on standard output reports that the service is ready.
 
 import Glibc
@@ -76,10 +76,10 @@ enum ServiceRun {
         if let failure { throw failure }
     }
 
-    /// Time for a stop, also for what a disk has to do for it (LIM-151).
+    /// Time for a stop, also for what it waits for (LIM-151).
     private static let longestStop = Duration.seconds(20)
 
-    /// Ends the process if the stop takes too long, from a thread of its own: the loop may be waiting for a thread that
+    /// Ends the process if the stop takes too long, from a separate thread: the loop may be waiting for a thread that
     /// waits for the disk. A change that is not stored was not acknowledged, so nothing is lost.
     private static func endIfLate(_ log: LogSink) {
         let thread = try? LoopThread(named: "tandem-stop") {
@@ -88,7 +88,10 @@ enum ServiceRun {
             log.write(
                 LogEvent(
                     .error,
-                    "ends without the disk's answer; nothing acknowledged is lost; a frozen disk may keep the process"))
+                    """
+                    the stop did not end in 20 s, probably because the disk does not answer; nothing acknowledged is \
+                    lost; a frozen disk may keep the process
+                    """))
             _exit(1)
         }
         thread?.detach()
