@@ -292,6 +292,22 @@ import Testing
         #expect(TemporaryDirectory.read(path) == active)
     }
 
+    @Test("CFG-116: a file that cannot be read does not hide in the log that another one was changed")
+    func unreadableAndChangedFile() throws {
+        secondary.connect()
+        try secondary.apply(try secondary.envelope(1))
+        secondary.disconnect()
+        secondary.scheduler.advance(by: .seconds(10))
+        let path = secondary.file("configuration.plist")
+        try #require(unlink(path) == 0 && mknod(path, S_IFSOCK | 0o600, 0) == 0)
+        secondary.write([1, 2, 3], to: "waived.plist")
+        secondary.connect()
+        let event = try #require(secondary.log.all.last { "\($0)".contains("are written again") })
+        #expect("\(event)".contains("were not as"))
+        #expect(event.fields.contains(.text("files", "waived.plist")))
+        #expect(event.fields.contains(.text("unread", "configuration.plist")))
+    }
+
     @Test("CFG-116: a user who changes the app's files at every start has them written again once in ten seconds")
     func filesChangedWithoutEnd() throws {
         secondary.connect()

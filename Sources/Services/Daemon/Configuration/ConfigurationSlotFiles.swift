@@ -25,6 +25,32 @@ final class ConfigurationSlotFiles {
         var logged: Set<String> = []
     }
 
+    fileprivate enum Comparison {
+        case same
+        case different
+        /// The file could not be read, and may be as it should be.
+        case unread(FileError)
+
+        var isSame: Bool { if case .same = self { true } else { false } }
+    }
+
+    /// The files of an app that were written or removed again, by their names.
+    struct WrittenFiles {
+        fileprivate var others: [String] = []
+        /// Those that could not be read to compare them.
+        fileprivate var unread: [String] = []
+        /// Why the last of these could not be read.
+        fileprivate var error: FileError?
+
+        fileprivate var isEmpty: Bool { others.isEmpty && unread.isEmpty }
+
+        fileprivate mutating func add(_ name: String, _ comparison: Comparison) {
+            guard case .unread(let reason) = comparison else { return others.append(name) }
+            unread.append(name)
+            error = reason
+        }
+    }
+
     private let context: ConfigurationContext
     /// Has one directory for each app.
     private let applications: OwnedDirectory
@@ -39,8 +65,6 @@ final class ConfigurationSlotFiles {
     private var differing: [KeySubject: Difference] = [:]
     /// Subjects whose files were written again since the last tick, and whether another comparison was due since.
     private var rewritten: [KeySubject: Bool] = [:]
-    /// Why a file could not be read when the files of an app were compared last; nil if each could.
-    private var unread: FileError?
     /// Apps that have files to be written once their user is known.
     private var ownerlessApplications: Set<ApplicationIdentifier> = []
 
@@ -101,35 +125,37 @@ final class ConfigurationSlotFiles {
 
     /// Makes the files of an app those of the present target; of an app of the other side there are none. After a write
     /// that failed also those with the right bytes: only a write shows that the next one will not fail.
-    /// - Returns: the names of those that were written or removed.
+    /// - Returns: those that were written or removed.
     @discardableResult
-    func reconcile(_ subject: KeySubject, with state: ReceiverState) -> [String] {
+    func reconcile(_ subject: KeySubject, with state: ReceiverState) -> WrittenFiles {
+        var files = WrittenFiles()
         guard context.isHere(subject) else {
             differing[subject] = nil
-            return []
+            return files
         }
         let hasFailed = differing[subject]?.failure != nil
         let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
-        let writes = chainWrites(of: subject)
         // Before what may rest on it: the library would refuse a configuration without its keys.
-        let hasChain = writeChain(of: subject, in: state)
-        if !hasChain, ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) { return [] }
-        var others: [String] = chainWrites(of: subject) == writes ? [] : [KeySetChainFile.name]
+        let hasChain = writeChain(of: subject, in: state, noting: &files)
+        if !hasChain, ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) {
+            return WrittenFiles()
+        }
         do throws(FileError) {
             if let (directory, owner) = try ownedDirectory(of: subject.application) {
                 for file in ConfigurationFile.allCases {
                     let content = slot?.content(of: file)
-                    guard hasFailed && content != nil || differs(content, file.rawValue, directory) else { continue }
+                    let comparison = compare(content, file.rawValue, directory)
+                    guard hasFailed && content != nil || !comparison.isSame else { continue }
                     try make((file, content), directory, owner)
-                    others.append(file.rawValue)
+                    files.add(file.rawValue, comparison)
                 }
-                if hasFailed, hasChain, others.isEmpty { try directory.checkWritable(Self.attributes(owner)) }
+                if hasFailed, hasChain, files.isEmpty { try directory.checkWritable(Self.attributes(owner)) }
             }
             if hasChain { differing[subject] = nil }
         } catch {
             failed(error, subject, "configuration files not brought up to date")
         }
-        return others
+        return files
     }
 
     /// A file could not be written or removed.
@@ -179,25 +205,28 @@ final class ConfigurationSlotFiles {
         let isBehind = isNew || differing[subject] != nil || unwrittenChains.contains(subject)
         // An app without configuration needs no directory.
         guard isBehind || hasFiles(subject, in: state) || directory(of: app) != nil else { return false }
-        unread = nil
-        let others = reconcile(subject, with: state)
-        if !others.isEmpty || differing[subject] != nil { rewritten[subject] = false }
-        if !isBehind, !others.isEmpty { context.log(line(about: others, of: app), causedBy: app) }
-        return !others.isEmpty
+        let files = reconcile(subject, with: state)
+        if !files.isEmpty || differing[subject] != nil { rewritten[subject] = false }
+        if !isBehind, !files.isEmpty { context.log(line(about: files, of: app), causedBy: app) }
+        return !files.isEmpty
     }
 
     /// A file that cannot be read, as without a free descriptor, may be as this daemon has written it: the line must
-    /// not send the operator after somebody who has changed it.
-    private func line(about files: [String], of app: ApplicationIdentifier) -> LogEvent {
-        let fields: [LogField] = [.text("app", "\(app)"), .text("files", files.joined(separator: " "))]
-        guard let unread else {
-            return LogEvent(
-                .warning, "an app's files were not as this daemon had written them, and are written again",
-                fields: fields)
+    /// not send the operator after somebody who has changed it, nor hide that another one was changed.
+    private func line(about files: WrittenFiles, of app: ApplicationIdentifier) -> LogEvent {
+        var fields: [LogField] = [.text("app", "\(app)")]
+        if !files.others.isEmpty { fields.append(.text("files", files.others.joined(separator: " "))) }
+        if let error = files.error {
+            fields += [
+                .text("unread", files.unread.joined(separator: " ")), .text("error", error.textOfFixedPath),
+            ]
         }
         return LogEvent(
-            .warning, "an app's files could not all be read to compare them, and are written again",
-            fields: fields + [.text("error", unread.textOfFixedPath)])
+            .warning,
+            files.others.isEmpty
+                ? "an app's files could not be read to compare them, and are written again"
+                : "an app's files were not as this daemon had written them, and are written again",
+            fields: fields)
     }
 
     /// Makes the files of an app that could not judge, or has loaded other bytes, those of the state in force (CFG-113,
@@ -255,15 +284,24 @@ final class ConfigurationSlotFiles {
     ///   the daemon can. A file that has not changed since the last such write is left: a new one would be no better.
     @discardableResult
     func writeChain(of subject: KeySubject, in state: ReceiverState, always: Bool = false) -> Bool {
+        var files = WrittenFiles()
+        return writeChain(of: subject, in: state, always: always, noting: &files)
+    }
+
+    private func writeChain(
+        of subject: KeySubject, in state: ReceiverState, always: Bool = false, noting files: inout WrittenFiles
+    ) -> Bool {
         guard context.isHere(subject) else { return true }
         unwrittenChains.insert(subject)
         do throws(FileError) {
             if let (directory, owner) = try ownedDirectory(of: subject.application) {
                 let content = chainFile(of: subject, in: state)
                 let isWrittenOver = always && content != nil && !isOverwritten(subject, directory)
-                if isWrittenOver || differs(content, KeySetChainFile.name, directory) {
+                let comparison = compare(content, KeySetChainFile.name, directory)
+                if isWrittenOver || !comparison.isSame {
                     // First: a write that fails may have replaced the file.
                     chainWrites[subject, default: 0] += 1
+                    files.add(KeySetChainFile.name, comparison)
                     if let content {
                         try write(content, KeySetChainFile.name, directory, owner)
                     } else {
@@ -300,7 +338,7 @@ final class ConfigurationSlotFiles {
     func chainDiffers(of subject: KeySubject, in state: ReceiverState) -> Bool {
         guard context.isHere(subject), device.owner(of: subject.application) != nil else { return false }
         guard let (directory, _) = try? ownedDirectory(of: subject.application) else { return true }
-        return differs(chainFile(of: subject, in: state), KeySetChainFile.name, directory)
+        return !compare(chainFile(of: subject, in: state), KeySetChainFile.name, directory).isSame
     }
 
     private func chainFile(of subject: KeySubject, in state: ReceiverState) -> PropertyListDictionary? {
@@ -311,16 +349,15 @@ final class ConfigurationSlotFiles {
     /// Whether a file has other bytes, or is there without any reason. One that cannot be read differs: its app may not
     /// read it, either. A longer one differs unread: the app's user can make it as long as the disk. To find that there
     /// is none takes no descriptor.
-    private func differs(
+    private func compare(
         _ content: PropertyListDictionary?, _ name: String, _ directory: OwnedDirectory
-    ) -> Bool {
+    ) -> Comparison {
         do throws(FileError) {
-            guard let bytes = content?.ownBytes else { return try directory.status(of: name) != nil }
-            return try directory.read(name, limit: bytes.count) != bytes
-        } catch {
-            if error.mayPass { unread = error }
-            return true
-        }
+            guard let bytes = content?.ownBytes else {
+                return try directory.status(of: name) == nil ? .same : .different
+            }
+            return try directory.read(name, limit: bytes.count) == bytes ? .same : .different
+        } catch { return error.mayPass ? .unread(error) : .different }
     }
 
     // MARK: the library's account
