@@ -98,6 +98,27 @@ private final class HeldStore: RowBackend {
         #expect(reports.all.count == 3 && store.isFailing)
     }
 
+    @Test func `CTL-77: a stall begins with the last end or the first commit after it, whenever the watch looks`() {
+        disk.hold()
+        commit(1)
+        scheduler.advance(by: .milliseconds(700))
+        commit(2)
+        disk.endOne()
+        scheduler.run()
+        let ended = scheduler.reading
+        scheduler.advance(by: .milliseconds(5300))
+        #expect(reports.all == [ended])
+        disk.goOn()
+        scheduler.run()
+        commit(3)
+        scheduler.advance(by: .milliseconds(600))
+        disk.hold()
+        commit(4)
+        let begun = scheduler.reading
+        scheduler.advance(by: .seconds(6))
+        #expect(reports.all == [ended, nil, begun])
+    }
+
     @Test func `CTL-77: a slow disk, which ends one commit in 4 s, answers`() {
         disk.hold()
         commit(0)

@@ -4,8 +4,8 @@
 import TandemBase
 import TandemReactor
 
-/// The commits of one loop that are under way; confined to its scheduler's thread. Each commit costs two counts, and a
-/// timer runs only while some are under way.
+/// The commits of one loop that are under way; confined to its scheduler's thread. Each commit costs two counts and two
+/// readings of the clocks at most, and a timer runs only while some are under way.
 final class CommitWatch {
     /// Looks without a commit's end until the disk counts as stalled. A machine that was suspended takes a single look
     /// on its return, however long it slept, and its disk has the time of the others to answer.
@@ -16,8 +16,9 @@ final class CommitWatch {
     private let report: (ClockReading?) -> Void
     private var underWay = 0
     private var ended = 0
-    /// The value of `ended` at the last look that found another one, and when that was.
+    /// The value of `ended` at the last look that found another one.
     private var endedBefore = 0
+    /// When the last commit ended, or the first of those under way began, if that was later.
     private var since: ClockReading
     private var looksSince = 0
     private var isScheduled = false
@@ -33,6 +34,7 @@ final class CommitWatch {
 
     /// A commit is under way.
     func began() {
+        if underWay == 0 { since = scheduler.reading }
         underWay += 1
         if !isScheduled, !isStalled { start() }
     }
@@ -41,6 +43,7 @@ final class CommitWatch {
     func ends() {
         underWay -= 1
         ended &+= 1
+        since = scheduler.reading
         guard isStalled else { return }
         isStalled = false
         if underWay > 0 { start() }
@@ -48,7 +51,7 @@ final class CommitWatch {
     }
 
     private func start() {
-        (endedBefore, since, looksSince) = (ended, scheduler.reading, 0)
+        (endedBefore, looksSince) = (ended, 0)
         schedule()
     }
 
