@@ -59,6 +59,23 @@ final class HealthLedgerTests {
         #expect(ledger.standing(at: time(12_000)).isEmpty)
     }
 
+    @Test func `CTL-77: a disk that ends one commit in 6 s stays a problem, however often somebody looks`() {
+        let store = HealthProblem(.store)
+        for second in Int64(0)..<60 {
+            let (phase, now) = (second % 6, time(second * 1000))
+            if phase == 0 { ledger.observe(store, isPresent: false, at: now) }
+            if phase == 5 { ledger.observe(store, since: time((second - 5) * 1000), at: now) }
+            let later = time(second * 1000 + 500)
+            ledger.observe(phase == 5 ? [store] : [], undecided: (1...4).contains(phase) ? [store] : [], at: later)
+            #expect(ledger.standing(at: later).count == (second < 5 ? 0 : 1), "\(second)")
+        }
+        ledger.observe(store, isPresent: false, at: time(60_000))
+        ledger.observe([], undecided: [store], at: time(64_000))
+        #expect(ledger.standing(at: time(66_000)).count == 1)
+        ledger.observe([], at: time(66_000))
+        #expect(ledger.standing(at: time(66_000)).isEmpty, "a commit has ended in time")
+    }
+
     @Test func `CTL-12: observing one link leaves the other problems as they were`() {
         let other = HealthProblem(.unlinked, pairing: UniqueIdentifier(high: 3, low: 4))
         ledger.observe([link, HealthProblem(.backlog)], at: time(0))

@@ -83,19 +83,27 @@ package struct HealthLedger: ~Copyable, Sendable {
     }
 
     private var observations: [HealthProblem: Observation] = [:]
+    /// Problems of which the last observation could not say whether they exist.
+    private var undecided: Set<HealthProblem> = []
 
     package init() {}
 
     /// Records the problems that exist now; all others are absent. A problem that was over before it came back counts
     /// from its return.
-    package mutating func observe(_ present: Set<HealthProblem>, at now: MonotonicTime) {
-        for problem in present.union(observations.keys) {
+    /// - Parameter undecided: those that may exist or not. The time since they were observed last counts once that is
+    ///   known: a problem that is noticed late would otherwise be absent for whoever looks meanwhile (CTL-77).
+    package mutating func observe(
+        _ present: Set<HealthProblem>, undecided: Set<HealthProblem> = [], at now: MonotonicTime
+    ) {
+        self.undecided = undecided
+        for problem in present.union(observations.keys).subtracting(undecided) {
             observe(problem, isPresent: present.contains(problem), at: now)
         }
     }
 
     /// Records whether one problem exists now; the others are as they were.
     package mutating func observe(_ problem: HealthProblem, isPresent: Bool, at now: MonotonicTime) {
+        undecided.remove(problem)
         observations[problem]?.advance(to: now)
         if observations[problem]?.isOver(problem) == true { observations[problem] = nil }
         observations[problem]?.isPresent = isPresent
@@ -122,7 +130,7 @@ package struct HealthLedger: ~Copyable, Sendable {
 
     /// The problems that count, the oldest first.
     package mutating func standing(at now: MonotonicTime) -> [Standing] {
-        for problem in Array(observations.keys) { observations[problem]?.advance(to: now) }
+        for problem in Set(observations.keys).subtracting(undecided) { observations[problem]?.advance(to: now) }
         return observations.filter(\.value.counts)
             .map { Standing(problem: $0.key, since: $0.value.since) }
             .sorted { ($0.since, $0.problem.word.rawValue) < ($1.since, $1.problem.word.rawValue) }

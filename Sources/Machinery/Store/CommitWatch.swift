@@ -24,6 +24,9 @@ final class CommitWatch {
     private var isScheduled = false
     private var isStalled = false
 
+    /// No commit has ended for a whole look, though some are under way: it will be a stall, or not.
+    var isUndecided: Bool { underWay > 0 && ended == endedBefore && looksSince > 0 && !isStalled }
+
     /// - Parameters:
     ///   - patience: how long no commit may end.
     ///   - report: called with the time since which none has ended, and with nil once one has ended.

@@ -25,6 +25,8 @@ package final class LoopStore {
     package var isFailing: Bool { failure != nil || fullDisk != nil || stalledSince != nil }
     /// Since when the disk ends no commit, though some are under way; nil while it ends them, or is not watched.
     package private(set) var stalledSince: ClockReading?
+    /// Whether a disk that is watched has ended no commit for a while, and may still end one in time.
+    package var mayBeStalled: Bool { watch?.isUndecided ?? false }
     private var watch: CommitWatch?
     /// Why the last commit that has ended failed; nil if it did not.
     package private(set) var failure: StoreError?

@@ -68,7 +68,9 @@ final class HealthService {
         let problems = problems
         // A far secondary is no peer of a pairing of this device.
         ledger.keepOnly(Set(pairings.all.map(\.pairing)).union(problems.compactMap(\.pairing)))
-        ledger.observe(problems, at: scheduler.now)
+        let store = HealthProblem(.store)
+        let isUndecided = self.store.mayBeStalled && !problems.contains(store)
+        ledger.observe(problems, undecided: isUndecided ? [store] : [], at: scheduler.now)
     }
 
     private var problems: Set<HealthProblem> {
