@@ -133,7 +133,7 @@ final class RegistryTests {
         let restored = try fixture.hello(
             pairing, epoch: 1, hasNoSequences: false, phase: .opening(ownHasNoSequences: false))
         let next = try fixture.greet(restored).accepted()
-        #expect(next.record.epoch == 3 && next.isNewEpoch && next.event == .storeRestored(pairing))
+        #expect(next.record.epoch == 3 && next.isNewEpoch && next.event == .epochBegun(pairing))
         let late = try fixture.hello(pairing, epoch: 1, phase: .opening(ownHasNoSequences: true))
         let announced = try fixture.greet(late).accepted()
         #expect(announced.record.epoch == 3 && announced.isNewEpoch && announced.event == nil)
@@ -252,9 +252,9 @@ final class RegistryTests {
                 contradictsQueues: true, phase: phase)
         }
         guard
-            case .accepted(let record, let changes, _, true, .storeRestored(pairing)) = fixture.greet(
+            case .accepted(let record, let changes, _, true, .epochBegun(pairing)) = fixture.greet(
                 try hello(.opening(ownHasNoSequences: false))),
-            case .restored(let next, let rows, .storeRestored(pairing)) = fixture.greet(try hello(.answer))
+            case .restored(let next, let rows, .epochBegun(pairing)) = fixture.greet(try hello(.answer))
         else { throw JoinFixture.NotJoined() }
         #expect(record.epoch == 2 && changes == [.putPairing(record)])
         #expect(next.epoch == 3 && rows == [.putPairing(next)] && fixture.registry[pairing] == next)

@@ -40,7 +40,7 @@ package struct LinkRequests: Sendable {
     package static let groupLimit = 4
     /// Requests that wait for their turn (LIM-118).
     package static let queueLimit = 64
-    /// After this time a request still waits for its turn in vain (LIM-118).
+    /// Longest wait for a turn (LIM-118).
     package static let turnLimit = Duration.seconds(5)
 
     private var open: [Request] = []

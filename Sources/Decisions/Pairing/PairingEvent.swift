@@ -14,7 +14,7 @@ package enum PairingEvent: Sendable, Equatable {
     case helloFromStranger(UniqueIdentifier, peer: KeyIdentifier)
     case versionLowered(UniqueIdentifier, from: ProtocolVersion, to: ProtocolVersion)
     case epochRefused(UniqueIdentifier, own: UInt64, peer: UInt64)
-    case storeRestored(UniqueIdentifier)
+    case epochBegun(UniqueIdentifier)
     case identifierChanged(IdentifierClaim)
     case identifierLeftOut(UniqueIdentifier, ApplicationIdentifier)
 
@@ -35,7 +35,7 @@ package enum PairingEvent: Sendable, Equatable {
             LogEvent(
                 .warning, "hello with another epoch", .text("pairing", pairing.description), .integer("own", own),
                 .integer("peer", peer))
-        case .storeRestored(let pairing):
+        case .epochBegun(let pairing):
             LogEvent(
                 .warning, "a new epoch begins: a store was restored, or the other device joined again",
                 .text("pairing", pairing.description))

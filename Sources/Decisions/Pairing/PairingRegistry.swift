@@ -308,7 +308,7 @@ extension PairingRegistry {
                 return .refused(.epoch, event: .epochRefused(record.pairing, own: own, peer: hello.epoch))
             }
             let changes = beginEpoch(record.pairing)
-            return .restored(records[record.pairing] ?? record, changes: changes, event: .storeRestored(record.pairing))
+            return .restored(records[record.pairing] ?? record, changes: changes, event: .epochBegun(record.pairing))
         }
         // Neither side has announced it: the stores contradict each other.
         let isRestored = epoch > max(hello.epoch, record.epoch)
@@ -326,7 +326,7 @@ extension PairingRegistry {
         return .accepted(
             record, changes: changes, superseded: superseded, isNewEpoch: isNewEpoch,
             event: wasPending
-                ? .activated(record.pairing, peer: record.peer) : isRestored ? .storeRestored(record.pairing) : nil)
+                ? .activated(record.pairing, peer: record.peer) : isRestored ? .epochBegun(record.pairing) : nil)
     }
 
     /// The epoch in which both sides continue; nil if there is none (PAR-14). The side that answers the client's hello

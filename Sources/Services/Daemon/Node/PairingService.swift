@@ -268,7 +268,7 @@ final class PairingService {
         let entry = event.logEvent
         let line: LogEvent? =
             switch event {
-            case .storeRestored, .identifierLeftOut: linkPaces.admit(entry, at: scheduler.now)
+            case .epochBegun, .identifierLeftOut: linkPaces.admit(entry, at: scheduler.now)
             case .joinRefused, .joinRepeated, .helloFromStranger, .epochRefused:
                 warningPaces.admit(entry, of: "\(entry.message)", at: scheduler.now)
             case .identifierChanged(let claim): alarmPaces.admit(entry, of: claim.pairing, at: scheduler.now)
@@ -348,7 +348,7 @@ final class PairingService {
             let record = next[pairing]
             return Commit(changes) { [self] () -> Void in
                 guard let record else { return }
-                write(.storeRestored(pairing))
+                write(.epochBegun(pairing))
                 node?.follow(.newEpoch(record))
             }
         }

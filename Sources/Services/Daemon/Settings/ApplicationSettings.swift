@@ -38,7 +38,7 @@ final class ApplicationSettings {
     }
 
     /// Schemas and requests of one payer that wait for the disk (LIM-102). LIM-118 bounds those of a link: a primary
-    /// within it must not meet this bound, also while requests of one link before wait.
+    /// within it must not meet this bound, also while requests of the previous link still wait.
     private static func underWayLimit(of payer: SettingsPayer) -> Int {
         if case .pairing = payer { 24 } else { 4 }
     }
