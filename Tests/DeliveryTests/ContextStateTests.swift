@@ -55,6 +55,10 @@ import Testing
         #expect(sent == [true, true, false, false, true, false, true])
         let other = reported.advance(to: versions[0], of: identifier(2))
         #expect(other, "each pairing has its own")
+        reported.forget(identifier(1))
+        let again = [versions[6], versions[6]].map { reported.advance(to: $0, of: identifier(1)) }
+        let kept = reported.advance(to: versions[0], of: identifier(2))
+        #expect(again == [true, false] && !kept, "a new pairing may have the same identifier and epoch")
     }
 
     @Test("DEL-19: the context's row is in the transition of its item, at both ends")

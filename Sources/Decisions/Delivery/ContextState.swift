@@ -191,4 +191,8 @@ package struct ReportedContexts: Sendable {
         newest[pairing] = version
         return true
     }
+
+    /// The pairing has ended. The same devices may pair again under its identifier, and in the same epoch (PAR-16):
+    /// their contexts are new ones, whatever their versions are.
+    package mutating func forget(_ pairing: UniqueIdentifier) { newest[pairing] = nil }
 }

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemDaemon
 import TandemDelivery
+import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -107,6 +108,22 @@ import Testing
         device.store.isFull = false
         scheduler.advance(by: .seconds(3))
         try handle(3, by: app)
+    }
+
+    @Test("SES-52: a pairing that ends and begins again may send an app the same context once more")
+    func contextOfNewPairing() throws {
+        let app = try device.simulation.app(.primary)
+        for expected in 1...2 {
+            arrive(1, on: .context, revision: 1)
+            #expect(app.received(.context).filter { $0.name == "received" }.count == expected)
+            let pairing = device.queue.pairing
+            device.delivery.removePairing(pairing)
+            device.channels.unpaired(pairing)
+            device.store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
+            device.delivery.setPairing(pairing, epoch: 1)
+            device.delivery.linkOpened(pairing, received: [])
+            device.run()
+        }
     }
 
     @Test("SES-52: an app that registers while contexts become durable is sent none that is below one before")

@@ -83,6 +83,11 @@ final class AppContexts {
         if underWay[connection.number]?.waiting != nil { goOn(with: connection) }
     }
 
+    /// The pairing has ended.
+    func unpaired(_ pairing: UniqueIdentifier) {
+        for number in takers.keys { takers[number]?.forget(pairing) }
+    }
+
     /// The connection is gone.
     func left(_ connection: HostAppConnection) {
         takers[connection.number] = nil

@@ -76,6 +76,9 @@ package final class AppDelivery {
         }
     }
 
+    /// The pairing has ended.
+    package func unpaired(_ pairing: UniqueIdentifier) { contexts.unpaired(pairing) }
+
     // MARK: connections
 
     /// A connection was registered: it gets what is known, and items if it takes the app's messages.

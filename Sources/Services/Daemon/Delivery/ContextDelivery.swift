@@ -176,9 +176,11 @@ package final class ContextDelivery {
         let next = { [weak self] in self?.read(at: keys.dropFirst(), turns, each, done) ?? () }
         turns.begin { [weak self] in
             guard let self else { return turns.end() }
-            fetch(key) { result in
+            fetch(key) { [environment] result in
                 turns.end()
-                if case .success(let context?) = result { each(context, next) } else { next() }
+                // The pairing may have ended while the disk read, and its context with it.
+                let isPaired = environment.epoch(of: key.queue.pairing) != nil
+                if isPaired, case .success(let context?) = result { each(context, next) } else { next() }
             }
         }
     }

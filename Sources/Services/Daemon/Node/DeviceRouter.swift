@@ -184,6 +184,12 @@ final class DeviceRouter {
         return (name, Refusal.text(in: envelope.kind, fault))
     }
 
+    /// The pairing has ended. Its side is not known any longer.
+    func unpaired(_ pairing: UniqueIdentifier) {
+        apps.unpaired(pairing)
+        otherApps?.unpaired(pairing)
+    }
+
     // MARK: durable delivery
 
     private func send(_ envelope: Envelope, over pairing: UniqueIdentifier) {

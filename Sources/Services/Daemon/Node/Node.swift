@@ -539,6 +539,7 @@ extension Node {
         links.forget(pairing)
         directories.remove(pairing)
         delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
+        router.unpaired(pairing)
         // A commit of its queues that was under way may have put a row back behind the first removal.
         store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
         counterparts.remove(pairing)
