@@ -116,35 +116,103 @@ import Testing
         let first = former.arrived(arrived(1), at: reading(0))
         let second = former.arrived(arrived(2), at: reading(0))
         former.handOver(first, at: reading(0))
-        former.attemptsAreDurable([2])
-        // Its commit fails.
+        // The ledger has not heard yet that the second one's count is durable. The third one's commit fails.
         _ = former.arrived(arrived(3), at: reading(0))
         var ledger = try readBack(records(first, second))
-        ledger.goOn(after: former, keepsItem: true)
+        ledger.goOn(after: former, isComplete: true)
         #expect(ledger.consumerArrived(at: reading(1)).handed.isEmpty, "the handler has it")
         let next = ledger.handled(1, at: reading(1))
         #expect(next.reported == [.handled] && next.handed.map(\.attempt) == [1])
         #expect(next.handed.map(\.ordinal) == [2])
     }
 
-    @Test("DEL-11: an item is given again if its verdict is lost, or if its handler was still to get it")
+    @Test(
+        "DEL-47: a durable attempt that no handler has seen is given after reading back, once",
+        arguments: [true, false])
+    func notHandedOver(isComplete: Bool) throws {
+        var former = try inbound()
+        let stored = former.arrived(arrived(1), at: reading(0))
+        let first = former.consumerArrived(at: reading(0))
+        let item = try #require(first.handed.first)
+        var ledger = try readBack(records(stored, first))
+        ledger.goOn(after: former, isComplete: isComplete)
+        let again = ledger.consumerStayed(at: reading(1))
+        let stale = ledger.handOver(item, at: reading(1))
+        let present = ledger.handOver(again, at: reading(1))
+        #expect(present.map(\.attempt) == [1] && !stale, "no number names two deliveries")
+        // The commit of the attempt itself fails.
+        var unwritten = try readBack(records(stored))
+        unwritten.goOn(after: former, isComplete: isComplete)
+        let written = unwritten.consumerStayed(at: reading(1))
+        #expect(written.handed.map(\.attempt) == [1] && written.atOnce.isEmpty)
+    }
+
+    @Test("DEL-47: an attempt after a failed one is not taken for it when the ledger is read back")
+    func failedBefore() throws {
+        var former = try inbound()
+        _ = former.consumerArrived(at: reading(0))
+        let first = former.arrived(arrived(1), at: reading(0))
+        former.handOver(first, at: reading(0))
+        let failed = former.failed(1, at: reading(0))
+        let second = former.timeAdvanced(at: reading(1))
+        #expect(second.handed.map(\.attempt) == [2])
+        for isDurable in [false, true] {
+            var ledger = try readBack(isDurable ? records(first, failed, second) : records(first, failed))
+            ledger.goOn(after: former, isComplete: true)
+            let again = ledger.consumerStayed(at: reading(1))
+            #expect(again.handed.map(\.attempt) == [2] && again.atOnce.isEmpty != isDurable)
+        }
+    }
+
+    @Test("DEL-11, DEL-12, DEL-47: a pause goes on when the ledger is read back, and the next one is longer")
+    func pauses() throws {
+        var former = try inbound()
+        _ = former.consumerArrived(at: reading(0))
+        let first = former.arrived(arrived(1), at: reading(0))
+        former.handOver(first, at: reading(0))
+        _ = former.pauseWithoutAttempt(1, at: reading(0))
+        let formerEnd = former.nextDeadline
+        let end = try #require(formerEnd)
+        var ledger = try readBack(records(first))
+        ledger.goOn(after: former, isComplete: false)
+        #expect(ledger.consumerStayed(at: reading(0)).handed.isEmpty && ledger.nextDeadline == end)
+        let second = ClockReading(monotonic: end, wall: reading(0).wall)
+        ledger.handOver(ledger.timeAdvanced(at: second), at: second)
+        _ = ledger.pauseWithoutAttempt(1, at: second)
+        let nextEnd = ledger.nextDeadline
+        let next = try #require(nextEnd)
+        #expect(next.since(end) > end.since(reading(0).monotonic))
+    }
+
+    @Test("SES-88, DEL-47: an item that was put off stays so when the ledger is read back, until its handler arrives")
+    func putOff() throws {
+        var former = try inbound()
+        _ = former.consumerArrived(at: reading(0))
+        let first = former.arrived(arrived(1), at: reading(0))
+        former.handOver(first, at: reading(0))
+        let later = former.putOff(1, at: reading(0))
+        var ledger = try readBack(records(first, later))
+        ledger.goOn(after: former, isComplete: true)
+        #expect(ledger.consumerStayed(at: reading(1)).handed.isEmpty && ledger.isPutOff)
+        #expect(ledger.consumerArrived(at: reading(2)).handed.map(\.attempt) == [1])
+        var uncertain = try readBack(records(first, later))
+        uncertain.goOn(after: former, isComplete: false)
+        let given = uncertain.consumerStayed(at: reading(1)).handed
+        #expect(given.count == 1, "the handler may have arrived in an event that is lost")
+    }
+
+    @Test("DEL-47: an item is given again and marked if its verdict is lost, or may be")
     func givenAgain() throws {
         var former = try inbound()
         _ = former.consumerArrived(at: reading(0))
         let first = former.arrived(arrived(1), at: reading(0))
-        let item = try #require(first.handed.first)
-        var ledger = try readBack(records(first))
-        ledger.goOn(after: former, keepsItem: true)
-        #expect(ledger.consumerArrived(at: reading(1)).handed.map(\.attempt) == [2])
-        let stale = ledger.handOver(item, at: reading(1))
-        #expect(!stale, "no number names two deliveries")
         former.handOver(first, at: reading(1))
         var uncertain = try readBack(records(first))
-        uncertain.goOn(after: former, keepsItem: false)
+        uncertain.goOn(after: former, isComplete: false)
         #expect(uncertain.consumerArrived(at: reading(2)).handed.map(\.attempt) == [2], "its verdict may be lost")
         _ = former.handled(1, at: reading(1))
         var unjudged = try readBack(records(first))
-        unjudged.goOn(after: former, keepsItem: true)
+        unjudged.goOn(after: former, isComplete: true)
         #expect(unjudged.consumerArrived(at: reading(2)).handed.map(\.attempt) == [2])
     }
 }

@@ -41,6 +41,8 @@ struct TwoDevices: ~Copyable {
     var sender: OutboundQueue
     var receiverDisk = Disk<InboundEffect>()
     var receiver: InboundLedger
+    /// Effects of the receiver's commits that have not run yet: one of them reads a body, and the others wait for it.
+    var receiverEffects: [InboundEffect] = []
     var isLinked = false
     var toReceiver: [Frame] = []
     var toSender: [Frame] = []
@@ -53,6 +55,11 @@ struct TwoDevices: ~Copyable {
     var bodies: [UniqueIdentifier: [UInt8]] = [:]
     var outcomes: [UniqueIdentifier: Outcome] = [:]
     var handed: [UniqueIdentifier] = []
+    /// Items whose attempts may be counted although no handler has seen them: a crash or a failed commit has lost that
+    /// they were taken back (DEL-47).
+    var mayBeMarked: Set<UniqueIdentifier> = []
+    /// A handler has left, perhaps in an event that is not durable.
+    var handlerHasLeft = false
     var handlersReturned: [UniqueIdentifier: Int] = [:]
 
     init(seed: UInt64) throws {
@@ -94,7 +101,42 @@ struct TwoDevices: ~Copyable {
     }
 
     mutating func commitAtReceiver() throws {
-        for effect in receiverDisk.commitNext() { try perform(effect) }
+        commitReceiverDisk()
+        try runReceiverEffects(receiverEffects.count)
+    }
+
+    private mutating func commitReceiverDisk() {
+        receiverEffects += receiverDisk.commitNext()
+        if receiverDisk.isIdle { handlerHasLeft = false }
+    }
+
+    private mutating func runReceiverEffects(_ count: Int) throws {
+        for _ in 0..<count where !receiverEffects.isEmpty { try perform(receiverEffects.removeFirst()) }
+    }
+
+    /// The effects of a commit follow it later, perhaps behind a failed commit.
+    private mutating func commitSlowlyAtReceiver() throws {
+        commitReceiverDisk()
+        let count = schedule.chance(70) ? receiverEffects.count : Int.random(in: 0..<4, using: &schedule)
+        try runReceiverEffects(count)
+    }
+
+    /// A commit of the receiver fails, and those behind it with it: the ledger is read back and goes on (DEL-47).
+    private mutating func failCommitAtReceiver() throws {
+        guard !receiverDisk.isIdle else { return }
+        try receiverDisk.lose()
+        var next = try receiverDisk.inboundLedger(at: now, limits: limits)
+        next.goOn(after: receiver, isComplete: true)
+        // An end that is lost takes with it that the attempt was not made.
+        mayBeMarked.formUnion(
+            handlerHasLeft ? next.itemsWithFiles : next.itemsWithFiles.subtracting(receiver.itemsWithFiles))
+        handlerHasLeft = false
+        receiver = next
+        // Its verdict on an item that it does not keep does not count.
+        if let item = handler, receiver.inHandler(at: reading(seconds + 1_000_000).monotonic)?.id != item.id {
+            handler = nil
+        }
+        if hasHandler { run(receiver.consumerStayed(at: now)) }
     }
 
     private mutating func perform(_ effect: OutboundEffect) throws {
@@ -146,7 +188,10 @@ struct TwoDevices: ~Copyable {
             Issue.record("an item is handed over whose row is not durable")
         }
         if handed.contains(delivery.id) { #expect(delivery.isRedelivery, "a second presentation is marked") }
-        if !handed.contains(delivery.id) { handed.append(delivery.id) }
+        if !handed.contains(delivery.id) {
+            #expect(!delivery.isRedelivery || mayBeMarked.contains(delivery.id), "DEL-47: no handler has seen it")
+            handed.append(delivery.id)
+        }
         handler = delivery
         return true
     }
@@ -175,10 +220,11 @@ struct TwoDevices: ~Copyable {
         case 26..<28: if hasCrashes { try restartSender() }
         case 28..<30: if hasCrashes { try restartReceiver() }
         case 30..<45: try commitAtSender()
-        case 45..<60: try commitAtReceiver()
+        case 45..<60: try commitSlowlyAtReceiver()
         case 60..<74: deliverToReceiver()
         case 74..<88: deliverToSender()
-        case 88..<95: handlerReturns()
+        case 88..<94: handlerReturns()
+        case 94..<95: if hasCrashes { try failCommitAtReceiver() }
         case 95..<97: handlerComesOrGoes()
         default: tick()
         }
@@ -211,6 +257,7 @@ struct TwoDevices: ~Copyable {
     /// A link is ready only once everything before it is committed: hello tells durable facts.
     mutating func linkUp() throws {
         guard !isLinked else { return }
+        try runReceiverEffects(receiverEffects.count)
         while !receiverDisk.isIdle { try commitAtReceiver() }
         while !senderDisk.isIdle { try commitAtSender() }
         isLinked = true
@@ -232,7 +279,9 @@ struct TwoDevices: ~Copyable {
         linkDown()
         try receiverDisk.lose()
         handler = nil
+        receiverEffects = []
         receiver = try receiverDisk.inboundLedger(at: now, limits: limits)
+        mayBeMarked.formUnion(receiver.itemsWithFiles)
         if hasHandler { run(receiver.consumerArrived(at: now)) }
     }
 
@@ -240,6 +289,7 @@ struct TwoDevices: ~Copyable {
     mutating func handlerComesOrGoes() {
         hasHandler.toggle()
         handler = nil
+        handlerHasLeft = handlerHasLeft || !hasHandler
         run(hasHandler ? receiver.consumerArrived(at: now) : receiver.consumerLeft(at: now))
     }
 
@@ -298,7 +348,8 @@ struct TwoDevices: ~Copyable {
     /// Whether nothing moves and nothing is owed.
     private var isSettled: Bool {
         get throws {
-            guard senderDisk.isIdle, receiverDisk.isIdle, toReceiver.isEmpty, toSender.isEmpty else { return false }
+            guard senderDisk.isIdle, receiverDisk.isIdle, receiverEffects.isEmpty, toReceiver.isEmpty, toSender.isEmpty
+            else { return false }
             return try senderDisk.values(.outboundRecord).isEmpty
                 && receiverDisk.values(.inboundRecord).count == receiver.deadLetters.count
         }

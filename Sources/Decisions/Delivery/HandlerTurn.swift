@@ -61,7 +61,7 @@ struct HandlerTurn: Sendable {
         (bodies, bodyBytes) = ([:], 0)
     }
 
-    /// A delivery begins: its attempt is written.
+    /// A delivery begins: its attempt is being written, or is durable already.
     /// - Returns: its number.
     mutating func begin(_ ordinal: UInt64) -> UInt64 {
         deliveries += 1
@@ -107,12 +107,15 @@ struct HandlerTurn: Sendable {
 
     /// The ledger was read back. The handler goes on with its item if that is still the first one.
     /// - Parameters:
-    ///   - head: the first item that has not ended; nil if there is none, or if the handler does not keep it.
-    ///   - counted: the items whose attempts are still counted ahead.
-    mutating func goOn(after former: HandlerTurn, head: UInt64?, counted items: [UInt64]) {
-        deliveries = former.deliveries
-        if former.isHandedOver, former.current == head { delivery = former.delivery }
+    ///   - isComplete: whether no event since then is lost.
+    ///   - head: the first item that has not ended; nil if there is none.
+    ///   - counted: the items whose attempts are still counted.
+    mutating func goOn(after former: HandlerTurn, isComplete: Bool, head: UInt64?, counted items: [UInt64]) {
+        (deliveries, paused, spacePause) = (former.deliveries, former.paused, former.spacePause)
         for ordinal in items { counted[ordinal] = true }
+        guard isComplete else { return }
+        isPutOff = former.isPutOff
+        if former.isHandedOver, former.current == head { delivery = former.delivery }
     }
 
     mutating func timeAdvanced(to time: MonotonicTime) { if let end = paused?.until, end <= time { paused = nil } }
@@ -124,8 +127,10 @@ struct HandlerTurn: Sendable {
     /// How many more attempts may be counted ahead.
     func countable(_ limits: DeliveryLimits) -> Int { hasHandler ? limits.countedAhead - counted.count : 0 }
 
-    /// The items whose attempts are counted durably.
-    var durablyCounted: [UInt64] { counted.filter(\.value).map(\.key) }
+    /// The items whose attempts are counted, and have not begun.
+    var notBegun: [UInt64] {
+        if let current, !isHandedOver { counted.keys + [current] } else { Array(counted.keys) }
+    }
 
     mutating func count(_ ordinal: UInt64) { counted[ordinal] = false }
 

@@ -231,6 +231,11 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
         return transition(at: reading) { ledger, transition in ledger.deliverNext(at: reading, &transition) }
     }
 
+    /// The ledger was read back while its handler was there: it takes items, unless it has put one off.
+    package mutating func consumerStayed(at reading: ClockReading) -> InboundTransition {
+        turn.isPutOff ? InboundTransition() : consumerArrived(at: reading)
+    }
+
     /// The attempt of a delivery (``InboundEffect/deliver(_:)``) is durable. Returns whether the handler gets the item.
     /// It may have left while the commit was under way, and the item may have ended: then the delivery was called off,
     /// and another one may have begun (DEL-47).
@@ -401,15 +406,18 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     /// The commit of ``InboundEffect/counted(ordinals:)`` is done.
     package mutating func attemptsAreDurable(_ ordinals: [UInt64]) { turn.becameDurable(ordinals) }
 
-    /// The ledger was read back, because a commit failed. The handler and what was counted ahead have not failed: the
-    /// handler keeps its item if no other one comes before it, and a durable count is not made again (DEL-47).
-    /// - Parameter keepsItem: false if an event since then is lost. It may have been the handler's verdict, or its end.
-    package mutating func goOn(after former: borrowing InboundLedger, keepsItem: Bool) {
+    /// The ledger was read back, because a commit failed. The handler has not failed: it keeps its item if it is still
+    /// the first one, and pauses go on. An attempt that no handler has seen is not counted again if it is in the row,
+    /// which then has as many (DEL-47).
+    /// - Parameter isComplete: false if an event since then is lost: perhaps the verdict, or that the handler has left.
+    package mutating func goOn(after former: borrowing InboundLedger, isComplete: Bool) {
         let head = records.first()
-        let counted = former.turn.durablyCounted.filter { [records] ordinal in
-            records[ordinal].map { $0.phase == .waiting && $0.attempts > 0 } ?? false
+        var counted: [UInt64] = []
+        for ordinal in former.turn.notBegun {
+            guard let record = records[ordinal], record.phase == .waiting else { continue }
+            if record.attempts == former.records[ordinal]?.attempts { counted.append(ordinal) }
         }
-        turn.goOn(after: former.turn, head: keepsItem ? head?.ordinal : nil, counted: counted)
+        turn.goOn(after: former.turn, isComplete: isComplete, head: head?.ordinal, counted: counted)
         guard var head, turn.current == head.ordinal else { return }
         head.phase = .handing
         records.set(head)

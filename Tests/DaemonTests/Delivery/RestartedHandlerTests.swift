@@ -110,6 +110,31 @@ import Testing
         try handle(3, by: app)
     }
 
+    @Test(
+        "DEL-47: an item whose body is read while a commit fails goes to the next run of the app, at its first attempt")
+    func leftWhileReadBack() throws {
+        device.store.hold(fetches: true)
+        arrive(1)
+        let first = try device.simulation.app(.primary)
+        device.run()
+        let reads = device.store.heldCount
+        #expect(first.received(.delivery).isEmpty && reads > 0, "its body is being read")
+        (device.store.isFull, device.store.hasReserve) = (true, true)
+        arrive(2)
+        scheduler.advance(by: .seconds(1))
+        disconnect(first)
+        let second = try device.simulation.app(.primary)
+        device.store.isFull = false
+        for _ in 0..<reads { device.store.doOne() }
+        device.run()
+        #expect(first.received(.delivery).isEmpty && second.received(.delivery).isEmpty, "the rows are not read yet")
+        goOn()
+        scheduler.advance(by: .seconds(3))
+        // The peer sends it again.
+        arrive(2)
+        try handle(2, by: second)
+    }
+
     @Test("SES-52: a pairing that ends and begins again may send an app the same context once more")
     func contextOfNewPairing() throws {
         let app = try device.simulation.app(.primary)

@@ -43,7 +43,7 @@ package final class Arrivals {
         table.owner = QueueTable<InboundLedger>.Owner(
             run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
             send: { effect, key, link, done in Self.send(effect, of: key, over: link, done) },
-            wasReadBack: { [weak self] key in self?.startHandler(of: key) },
+            wasReadBack: { [weak self] key in self?.wasReadBack(key) },
             leftEpoch: { [weak self] key in self?.committed[key] = 0 })
     }
 
@@ -303,6 +303,10 @@ package final class Arrivals {
 
     private func startHandler(of key: QueueKey) {
         if hasConsumer(key) { table[key]?.perform { [reading] in $0.consumerArrived(at: reading) } }
+    }
+
+    private func wasReadBack(_ key: QueueKey) {
+        if hasConsumer(key) { table[key]?.perform { [reading] in $0.consumerStayed(at: reading) } }
     }
 
     // MARK: life

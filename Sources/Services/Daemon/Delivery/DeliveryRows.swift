@@ -202,9 +202,10 @@ protocol StoredMachine: DeliveryMachine, ~Copyable {
     /// The machine of these rows; a new one in this epoch if there are none.
     init(_ key: QueueKey, from rows: DeliveryRows, epoch: UInt64, at reading: ClockReading, limits: DeliveryLimits)
 
-    /// Takes from the machine that was in place of this one, before it was read back, all that needs no row.
-    /// - Parameter keepsItem: whether no event was lost, so that a handler that had an item still has it.
-    mutating func goOn(after former: borrowing Self, keepsItem: Bool)
+    /// Takes from the machine that was in place of this one, before it was read back, the state that is in no row and
+    /// that the failed commit does not change.
+    /// - Parameter isComplete: whether no event was lost, so that a handler that had an item still has it.
+    mutating func goOn(after former: borrowing Self, isComplete: Bool)
 }
 
 extension OutboundQueue: StoredMachine {
@@ -216,7 +217,7 @@ extension OutboundQueue: StoredMachine {
 
     var occupancy: LedgerOccupancy { .unused }
 
-    mutating func goOn(after former: borrowing OutboundQueue, keepsItem: Bool) {}
+    mutating func goOn(after former: borrowing OutboundQueue, isComplete: Bool) {}
 
     static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.outboundHeaders.keys) }
 

@@ -148,10 +148,10 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
         machine.shares(without: item, sourceOf: sourceOf)
     }
 
-    /// Whether the handler gets an item whose attempt is durable. Also while the machine is read back: an item that the
-    /// handler has got by then stays with it.
+    /// Whether the handler gets an item whose attempt is durable. Not while the machine is read back: the handler that
+    /// the machine knows may have left, in an event that waits. The item is then delivered again, at the same attempt.
     func handOver(_ item: ReceivedItem) -> Bool where Machine == InboundLedger {
-        machine.handOver(item, at: environment.reading)
+        isOpen && machine.handOver(item, at: environment.reading)
     }
 
     /// Calls back when everything that the machine knows is durable, or with the failure.
@@ -402,7 +402,7 @@ final class JournaledQueue<Machine: StoredMachine & ~Copyable> {
             var next = Machine(
                 key, from: rows, epoch: environment.epoch(of: key.pairing) ?? 1, at: reading,
                 limits: environment.limits(key.channel))
-            next.goOn(after: machine, keepsItem: !hasLostEvents)
+            next.goOn(after: machine, isComplete: !hasLostEvents)
             machine = next
             hasLostEvents = false
             packs = rows.packs(key, items: Machine.items)
