@@ -134,6 +134,60 @@ import Testing
         #expect(queue.linkOpened(received: 2, at: reading(1)).gaps == [1, 3], "it was taken back meanwhile")
     }
 
+    @Test("DEL-12: what the peer stores before the refused item does not end the pause, and no new item passes it")
+    func pauseOutlastsOtherItems() throws {
+        var queue = try sentQueue(3)
+        _ = queue.refused(identifier(2), at: reading(0))
+        #expect(queue.stored(through: 1, at: reading(0)).sent.isEmpty)
+        #expect(try queue.enqueue(item(4), at: reading(0)).sent.isEmpty)
+        #expect(queue.nextDeadline == reading(1).monotonic)
+        #expect(queue.timeAdvanced(at: reading(1)).sent == [2, 3, 4])
+    }
+
+    @Test("DEL-12: a pause ends once its item is stored or taken back, and what was dropped behind it is sent at once")
+    func pauseEndsWithItsItem() throws {
+        var taken = try sentQueue(3)
+        _ = taken.refused(identifier(1), at: reading(0))
+        #expect(taken.stored(through: 1, at: reading(0)).sent == [2, 3])
+        var cancelled = try sentQueue(3)
+        _ = cancelled.refused(identifier(1), at: reading(0))
+        let other = cancelled.cancel(identifier(3), at: reading(0)).1
+        #expect(other.gaps == [3] && other.sent.isEmpty)
+        let refused = cancelled.cancel(identifier(1), at: reading(0)).1
+        #expect(refused.sent == [2] && refused.gaps == [1, 3])
+        // The new link repeats nothing while the pause lasts, so its end repeats what is before the item, too.
+        var behind = try sentQueue(3)
+        _ = behind.refused(identifier(2), at: reading(0))
+        behind.linkClosed()
+        _ = behind.linkOpened(received: 0, at: reading(0))
+        let all = behind.cancel(identifier(2), at: reading(0)).1
+        #expect(all.sent == [1, 3] && all.gaps == [2])
+        // The pause of an item without room may be longer than the time after which everything is repeated.
+        var blocked = try sentQueue(2)
+        for time in [0, 1, 3, 7, 15, 31] as [Int64] {
+            _ = blocked.timeAdvanced(at: reading(time))
+            _ = blocked.blockedOnSpace(identifier(1), nil, at: reading(time))
+        }
+        let late = blocked.cancel(identifier(1), at: reading(62)).1
+        #expect(late.sent == [2])
+        #expect(blocked.nextDeadline == reading(92).monotonic, "LIM-16: nothing is repeated twice in a row")
+    }
+
+    @Test("DEL-12: a pause goes on when a failed commit makes the queue read its rows back, but not after a restart")
+    func pauseOfAQueueThatIsReadBack() throws {
+        var disk = Disk<OutboundEffect>()
+        var former = try outbound()
+        stored(try former.enqueue(item(1), at: reading(0)), in: &disk)
+        stored(former.linkOpened(received: 0, at: reading(0)), in: &disk)
+        stored(former.refused(identifier(1), at: reading(0)), in: &disk)
+        var queue = try restarted(disk, at: reading(0))
+        queue.keepPause(of: former)
+        #expect(queue.linkOpened(received: 0, at: reading(0)).sent.isEmpty)
+        #expect(queue.timeAdvanced(at: reading(1)).sent == [1])
+        var other = try restarted(disk, at: reading(0))
+        #expect(other.linkOpened(received: 0, at: reading(0)).sent == [1])
+    }
+
     @Test("DEL-12: an item that can never be sent is dead at once, and the next one goes on")
     func neverSent() throws {
         var queue = try sentQueue(2)

@@ -67,7 +67,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     package var hasUnacknowledged: Bool { records.unacknowledged > 0 }
     /// The items that the peer refused too often, in order of acceptance.
     package var deadLetters: [OutboundRecord] { records.table.deadLetters }
-
     package var deadLetterCount: Int { records.table.deadLetterCount }
     /// The items for whose end others wait here.
     package var awaited: [UniqueIdentifier] { records.awaited }
@@ -90,7 +89,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     }
 
     package var context: SentContext? { latest.last }
-
     /// Whether the peer may have lost the context with its epoch (DEL-21).
     package var needsContextAgain: Bool { latest.isLost(in: journal.header) }
 
@@ -158,7 +156,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         record.withdrawal = reason
         records.unrelate(record)
         put(record, &transition)
-        if link.isOpen { transition.effects.append(.sendGap(sequence: sequence, reason)) }
+        if link.isOpen, ordinal != link.pausedFor { transition.effects.append(.sendGap(sequence: sequence, reason)) }
     }
 
     // MARK: items that wait for another one
@@ -264,9 +262,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         link.opened(at: reading.monotonic)
         return transition(at: reading) { queue, transition in
             queue.acknowledge(through: received, &transition)
-            if let paused = queue.link.pausedFor, queue.records.table[paused]?.isUnderWay != true {
-                queue.link.endPause()
-            }
             queue.sendAgain(at: reading, &transition)
             queue.sendWaiting(at: reading, &transition)
         }
@@ -274,12 +269,14 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// The link is gone; everything unacknowledged is sent again on the next one, behind a pause that lasts.
     package mutating func linkClosed() { link.closed() }
+    /// The queue was read back, because a commit failed: a pause goes on, and the next link is a new one.
+    package mutating func keepPause(of former: borrowing Self) { link = former.link.whenClosed }
 
     /// The peer has stored everything up to this sequence.
     package mutating func stored(through sequence: UInt64, at reading: ClockReading) -> OutboundTransition {
         guard sequence <= lastSent else { return OutboundTransition(effects: [.violation]) }
         guard sequence > lastStored else { return OutboundTransition() }
-        link.progressed(at: reading.monotonic)
+        link.awaitsPeer(from: reading.monotonic)
         return transition(at: reading) { queue, transition in
             queue.acknowledge(through: sequence, &transition)
             transition.mayWait = true
@@ -339,6 +336,14 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             }
             transition.effects.append(record.sending(sequence, at: now(reading)))
         }
+    }
+
+    /// Ends a pause once its item is stored, taken back or over, and sends everything again, the item's gap included.
+    private mutating func endPauseIfOver(at reading: ClockReading, _ transition: inout OutboundTransition) {
+        guard let paused = link.pausedFor, records.table[paused]?.isUnderWay != true else { return }
+        link.repeated(at: reading.monotonic)
+        sendAgain(at: reading, &transition)
+        sendWaiting(at: reading, &transition)
     }
 
     /// Assigns sequences to waiting items and sends them, as far as the window reaches.
@@ -425,10 +430,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         return min(earliest, resendTime)
     }
 
-    private var resendTime: MonotonicTime? {
-        link.resendTime(isAwaitingPeer: isAwaitingPeer, limits: limits)
-    }
-
+    private var resendTime: MonotonicTime? { link.resendTime(isAwaitingPeer: isAwaitingPeer, limits: limits) }
     private var isAwaitingPeer: Bool { lastStored < lastSent || records.withdrawing > 0 }
 
     /// Keeps the queue's time, from which expiry goes on: the wall clock may have been set, or the program ends.
@@ -489,8 +491,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         while let oldest = records.excessUnacknowledged(over: limits.unacknowledged) { forget(oldest, &transition) }
     }
 
-    /// Removes what an item still has beside its record when it ends or is taken back: its row, and a long body that
-    /// the peer has not stored.
+    /// Removes the row of an item that ends or is taken back, and a long body that the peer has not stored.
     private func removeRows(of record: OutboundRecord, _ transition: inout OutboundTransition) {
         guard record.hasItemRow else { return }
         if record.hasBody { transition.removeLongBody(of: record, in: key) }
@@ -585,6 +586,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         var transition = OutboundTransition()
         let wasAwaitingPeer = isAwaitingPeer
         event(&self, &transition)
+        endPauseIfOver(at: reading, &transition)
         if !wasAwaitingPeer, isAwaitingPeer { link.awaitsPeer(from: reading.monotonic) }
         records.prune()
         journal.complete(&transition.changes, of: key, at: reading)

@@ -89,27 +89,28 @@ struct PeerLink: Sendable {
     mutating func opened(at time: MonotonicTime) {
         closed()
         silentSince = time
-        if let pause, pause.end <= time { endPause() }
+        if let pause, pause.end <= time { self.pause = nil }
     }
 
     mutating func closed() {
         silentSince = nil
-        if pause?.endsWithLink == true { endPause() }
+        if pause?.endsWithLink == true { pause = nil }
     }
 
-    /// Everything is sent again.
+    /// The link as it is for a queue that takes the place of another.
+    var whenClosed: Self {
+        var link = self
+        link.closed()
+        return link
+    }
+
+    /// Everything is sent again, if there is a link.
     mutating func repeated(at time: MonotonicTime) {
-        silentSince = time
-        endPause()
-    }
-
-    /// The peer has stored something that it had not.
-    mutating func progressed(at time: MonotonicTime) {
         awaitsPeer(from: time)
-        endPause()
+        pause = nil
     }
 
-    /// The peer owes an answer, and owed none before.
+    /// The peer has stored something that it had not, or owes an answer and owed none before.
     mutating func awaitsPeer(from time: MonotonicTime) { if isOpen { silentSince = time } }
 
     /// The peer did not take the item, for the last of so many attempts.
@@ -121,8 +122,6 @@ struct PeerLink: Sendable {
     mutating func pause(withoutSpaceFor ordinal: UInt64, at time: MonotonicTime) {
         pause = Pause(ordinal: ordinal, end: time + spacePause.next(of: ordinal), endsWithLink: true)
     }
-
-    mutating func endPause() { pause = nil }
 
     /// When everything unacknowledged is sent again; nil if nothing depends on time.
     /// - Parameter isAwaitingPeer: whether the peer still has to answer something that was sent.

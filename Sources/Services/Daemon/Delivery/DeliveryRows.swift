@@ -217,7 +217,7 @@ extension OutboundQueue: StoredMachine {
 
     var occupancy: LedgerOccupancy { .unused }
 
-    mutating func goOn(after former: borrowing OutboundQueue, isComplete: Bool) {}
+    mutating func goOn(after former: borrowing OutboundQueue, isComplete: Bool) { keepPause(of: former) }
 
     static func keys(in rows: DeliveryRows) -> [QueueKey] { Array(rows.outboundHeaders.keys) }
 
