@@ -89,9 +89,9 @@ enum ServiceRun {
                 LogEvent(
                     .error,
                     """
-                    the stop did not end in 20 s, probably because the disk does not answer; nothing acknowledged is \
+                    the stop did not end in time, probably because the disk does not answer; nothing acknowledged is \
                     lost; a frozen disk may keep the process
-                    """))
+                    """, .integer("seconds", longestStop.components.seconds)))
             _exit(1)
         }
         thread?.detach()
