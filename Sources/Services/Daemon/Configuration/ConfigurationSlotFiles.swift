@@ -346,9 +346,9 @@ final class ConfigurationSlotFiles {
         return chain.isEmpty ? nil : KeySetChainFile(subject: subject, chain: chain).dictionary
     }
 
-    /// Whether a file has other bytes, or is there without any reason. One that cannot be read differs: its app may not
-    /// read it, either. A longer one differs unread: the app's user can make it as long as the disk. To find that there
-    /// is none takes no descriptor.
+    /// Compares a file with its content in the state; without content there must be no file. One that can never be read
+    /// is different: its app may not read it, either. A longer one is different unread: the app's user can make it as
+    /// long as the disk. To find that there is none takes no descriptor.
     private func compare(
         _ content: PropertyListDictionary?, _ name: String, _ directory: OwnedDirectory
     ) -> Comparison {
