@@ -54,12 +54,12 @@ final class ConfigurationCarrier {
     private var admitted: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
     /// Statements that are made again, because an item for a device in them was lost.
     private var repetitions: Set<QueueKey> = []
-    private let retry: StoreRetry
+    private let retry: LaterAttempt
 
     init(_ context: ConfigurationContext, state: State, store: LoopStore) {
         self.context = context
         committed = CommittedState(state, in: store)
-        retry = StoreRetry(on: context.scheduler)
+        retry = LaterAttempt(on: context.scheduler)
         announcing = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
         lackLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.statementPause)
         lossLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.repetition)

@@ -41,7 +41,7 @@ final class ConfigurationService {
     private var announcements: [QueueKey: Int] = [:]
     /// The secondaries to which something could not be brought.
     private var unserved: Set<UniqueIdentifier> = []
-    private let retry: StoreRetry
+    private let retry: LaterAttempt
 
     /// - Parameter rows: the rows of a key space, as they were committed.
     init(
@@ -64,7 +64,7 @@ final class ConfigurationService {
         chains.forwarder = forwarder
         receiver.keys = keys
         context.carrier = carrier
-        retry = StoreRetry(on: scheduler)
+        retry = LaterAttempt(on: scheduler)
         lastTick = scheduler.now
         context.whenNotStored = { [weak self] in self?.notStored(for: $0) }
         carrier.outlets = ConfigurationCarrier.Outlets(

@@ -17,13 +17,13 @@ package final class ContextDelivery {
     private var lost: Set<QueueKey> = []
     /// The rows whose last read failed. Each is logged once, until it can be read or is replaced.
     private var unreadable: Set<DeliveryRowKey> = []
-    private let retry: StoreRetry
+    private let retry: LaterAttempt
 
     init(to queues: OutboundQueues, from arrivals: Arrivals, in environment: DeliveryEnvironment) {
         self.queues = queues
         self.arrivals = arrivals
         self.environment = environment
-        retry = StoreRetry(on: environment.scheduler)
+        retry = LaterAttempt(on: environment.scheduler)
         queues.contexts = self
         arrivals.contexts = self
     }

@@ -46,7 +46,7 @@ package final class Node {
     private var isStopping = false
     /// Apps whose names for this device are not stored, and what tries again.
     private var undeclared: Set<ApplicationIdentifier> = []
-    private let declaring: StoreRetry
+    private let declaring: LaterAttempt
     private var isClosingStore = false
     /// The store has failed for good and can promise nothing: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
@@ -105,7 +105,7 @@ package final class Node {
             }, counters: counters, log: log)
         delivery = DurableDelivery(
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
-        declaring = StoreRetry(on: loop)
+        declaring = LaterAttempt(on: loop)
         local = LocalSides(
             LocalEndpoint.Options(role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: applications.records.mapValues(\.ownership),

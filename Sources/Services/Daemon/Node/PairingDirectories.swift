@@ -37,12 +37,12 @@ final class PairingDirectories {
         /// The tries that are left until then, as long as each succeeds.
         private var tries = 0
 
-        init(at now: MonotonicTime) { retry = now + StoreRetry.pause }
+        init(at now: MonotonicTime) { retry = now + LaterAttempt.pause }
 
         /// Whether a directory may be tried now.
         mutating func admits(_ pairing: UniqueIdentifier, at now: MonotonicTime) -> Bool {
             guard pairings.contains(pairing) else { return true }
-            if now >= retry { (retry, tries) = (now + StoreRetry.pause, PairingDirectories.madeAtOnce) }
+            if now >= retry { (retry, tries) = (now + LaterAttempt.pause, PairingDirectories.madeAtOnce) }
             guard tries > 0 else { return false }
             tries -= 1
             return true
@@ -50,7 +50,7 @@ final class PairingDirectories {
 
         mutating func fail(_ failed: some Sequence<UniqueIdentifier>, at now: MonotonicTime) {
             pairings.formUnion(failed)
-            (retry, tries) = (now + StoreRetry.pause, 0)
+            (retry, tries) = (now + LaterAttempt.pause, 0)
         }
     }
 

@@ -15,11 +15,11 @@ final class PendingAnnouncements<Value: Equatable> {
 
     private var pending: [UniqueIdentifier: [ApplicationIdentifier: Value]] = [:]
     private var isStoring = false
-    private let retry: StoreRetry
+    private let retry: LaterAttempt
     private let store: Store
 
     init(on scheduler: any Scheduler, store: @escaping Store) {
-        retry = StoreRetry(on: scheduler)
+        retry = LaterAttempt(on: scheduler)
         self.store = store
     }
 

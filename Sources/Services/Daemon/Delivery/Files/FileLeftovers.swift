@@ -11,7 +11,7 @@ import TandemWire
 /// Files whose removal has failed; confined to its loop.
 final class FileLeftovers {
     private var files: Set<FileKey> = []
-    private let retry: StoreRetry
+    private let retry: LaterAttempt
     private let isTaken: (FileKey) -> Bool
     private let remove: (Set<FileKey>) -> Void
 
@@ -21,7 +21,7 @@ final class FileLeftovers {
     init(
         on scheduler: any Scheduler, isTaken: @escaping (FileKey) -> Bool, remove: @escaping (Set<FileKey>) -> Void
     ) {
-        retry = StoreRetry(on: scheduler)
+        retry = LaterAttempt(on: scheduler)
         (self.isTaken, self.remove) = (isTaken, remove)
     }
 

@@ -1,10 +1,10 @@
-// A later attempt at what the disk did not do, and no caller repeats: to store something, to remove a file. It is one
+// A later attempt at what the disk has refused and no caller repeats: to store something, to remove a file. It is one
 // attempt, however often it is asked for.
 
 package import TandemReactor
 
 /// One later attempt; confined to its scheduler's thread.
-package final class StoreRetry {
+package final class LaterAttempt {
     /// The time until the attempt (LIM-56).
     package static let pause = Duration.seconds(10)
 
