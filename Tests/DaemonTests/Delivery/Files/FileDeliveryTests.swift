@@ -237,6 +237,19 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try devices.sender.names(in: "spool") == ["\(devices.key(1).id)"])
     }
 
+    @Test("FIL-14: a file that is handed over again while a start looks for what no item has stays")
+    func uploadAtTheStart() throws {
+        _ = try #require(devices.handOver([1], number: 2)).get()
+        #expect(mkdir(spooled(1), 0o700) == 0, "its removal fails, and succeeds later")
+        devices.sender.files.restore(
+            sent: [devices.key(2)], received: [], pairings: [devices.queue.pairing], apps: [devices.queue.app])
+        devices.sender.files.waitForDisk()
+        #expect(rmdir(spooled(1)) == 0)
+        _ = try #require(devices.handOver([2], number: 1)).get()
+        advance(10)
+        #expect(try Set(devices.sender.names(in: "spool")) == Set([1, 2].map { "\(devices.key(UInt64($0)).id)" }))
+    }
+
     @Test("FIL-14, LIM-56: a handled file whose app's directory cannot be opened now is removed after a pause")
     func handledFileIsRemovedLater() throws {
         devices.tell(try #require(devices.handOver([1, 2, 3])).get())

@@ -24,7 +24,7 @@ package final class FileUploads {
     /// The connection that submitted a file, which gets its progress.
     private var sources: [FileKey: ConnectionNumber] = [:]
     private lazy var leftovers = FileLeftovers(
-        on: environment.scheduler, isTaken: { [weak self] in self?.isTaking($0) != false },
+        on: environment.scheduler, isTaken: { [weak self] in self?.isSpooled($0) != false },
         remove: { [weak self] in for key in $0 { self?.remove(key) } })
 
     init(in environment: FileEnvironment, userOf: @escaping (ApplicationIdentifier) -> UInt32?) {
@@ -246,8 +246,9 @@ package final class FileUploads {
         spooled.beginRestoring()
         environment.count({ () throws(FileError) in try spool.removeAll(but: kept) }) { [weak self] found in
             guard let self else { return }
-            // The first attempt at one that is not to be kept has failed.
-            for (file, _) in found where !kept.contains(file.spoolKey) { remove(file) }
+            // The first attempt at one that is not to be kept has failed. If an app has handed it over again meanwhile,
+            // its upload has removed the old bytes, or will.
+            for (file, _) in found where !kept.contains(file.spoolKey) && !isSpooled(file) { remove(file) }
             spooled.restore(
                 found.filter { kept.contains($0.file.spoolKey) }.map { ($0.file, owner(of: $0.file), $0.size) })
         }
@@ -266,6 +267,9 @@ package final class FileUploads {
 
     /// Whether the bytes of the file are coming from its app, or wait for their turn.
     func isTaking(_ key: FileKey) -> Bool { (uploads[key] ?? waiting[key]) != nil }
+
+    /// Whether the file is being taken, or belongs to an item, or waits for its item.
+    private func isSpooled(_ key: FileKey) -> Bool { spooled[key] != nil }
 
     /// The bytes of a spooled file; nil if there is none.
     func size(of key: FileKey) -> Int64? { spooled[key] }
