@@ -250,6 +250,24 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try Set(devices.sender.names(in: "spool")) == Set([1, 2].map { "\(devices.key(UInt64($0)).id)" }))
     }
 
+    @Test("FIL-14, LIM-152: of more files of an app that cannot be removed than the limit the rest is not tried again")
+    func tooManyLeftovers() throws {
+        _ = try #require(devices.handOver([1])).get()
+        let numbers = UInt64(1)...257
+        #expect(unlink(spooled(1)) == 0)
+        for number in numbers {
+            #expect(mkdir(spooled(number), 0o700) == 0)
+            devices.sender.files.released(devices.key(number).id, in: devices.queue, .outbound)
+        }
+        devices.settle()
+        for number in numbers {
+            #expect(rmdir(spooled(number)) == 0)
+            #expect(close(creat(spooled(number), 0o600)) == 0)
+        }
+        advance(10)
+        #expect(try devices.sender.names(in: "spool").count == 1)
+    }
+
     @Test("FIL-14, LIM-56: a handled file whose app's directory cannot be opened now is removed after a pause")
     func handledFileIsRemovedLater() throws {
         devices.tell(try #require(devices.handOver([1, 2, 3])).get())

@@ -303,8 +303,8 @@ final class FileArrivals {
     /// The item whose bytes are coming.
     func arriving(in queue: QueueKey) -> UniqueIdentifier? { arrivals[queue]?.key.id }
 
-    /// Removes the partial file, or the complete one that no app has. If it stays, the next file of its queue has it
-    /// removed.
+    /// Removes the partial file, or the complete one that no app has. If it stays, the next file of its queue
+    /// removes it.
     func remove(_ key: FileKey) {
         uncount(key)
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
