@@ -37,6 +37,9 @@ package final class TreeRemoval: @unchecked Sendable {
         try self.init(directory.others(than: kept), in: directory, depth: depth)
     }
 
+    /// An earlier part of the same removal has failed.
+    package func begin(after failure: FileError) { self.failure = failure }
+
     /// Tries so many entries at most.
     /// - Returns: whether all is done.
     package func step(_ limit: Int) -> Bool {

@@ -97,11 +97,11 @@ package final class Node {
         let userOf = { [installed] (app: ApplicationIdentifier) in installed.state[app]?.user }
         files = FileDelivery(
             in: device.directory, scheduler: loop, userOf: userOf,
-            inbox: { app in
+            inbox: { app throws(FileError) in
                 guard let user = userOf(app) else { return nil }
-                return AppInbox(of: app, owner: user, log: log) { () throws(FileError) in
-                    try device.applications.directory(named: app.description, mode: 0o750, owner: user)
-                }
+                let directory = try device.applications.directory(
+                    named: app.description, mode: 0o750, owner: user)
+                return AppInbox(of: directory, owner: user)
             }, counters: counters, log: log)
         delivery = DurableDelivery(
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)

@@ -42,11 +42,9 @@ final class SimulatedDevice {
         let files = directory.map { directory in
             FileDelivery(
                 in: directory, suffix: "." + name, scheduler: scheduler,
-                inbox: { app in
+                inbox: { app throws(FileError) in
                     guard let applications else { return nil }
-                    return AppInbox(of: app, owner: nil, log: log) { () throws(FileError) in
-                        try applications.directory(named: app.description)
-                    }
+                    return AppInbox(of: try applications.directory(named: app.description), owner: nil)
                 }, log: log)
         }
         let delivery = DurableDelivery(

@@ -273,13 +273,32 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         devices.tell(try #require(devices.handOver([1, 2, 3])).get())
         devices.run()
         _ = try #require(devices.hand()).get()
-        (devices.receiver.hasInbox, devices.receiver.user, devices.receiver.items.kept) = (false, 1000, [])
+        (devices.receiver.hasInbox, devices.receiver.items.kept) = (false, [])
         devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
-        advance(10)
+        for _ in 0..<3 { advance(10) }
+        #expect(devices.receiver.log.all.count { "\($0.message)" == "an app's directory cannot be used" } == 1)
         #expect(try devices.receiver.names(in: "app") == ["file.bin"])
         devices.receiver.hasInbox = true
         advance(10)
         #expect(try devices.receiver.names(in: "app").isEmpty)
+    }
+
+    @Test("FIL-14: a partial file whose removal fails keeps no handled file, and is removed after a pause")
+    func partialFileThatStays() throws {
+        devices.tell(try #require(devices.handOver([1, 2, 3])).get())
+        devices.run()
+        _ = try #require(devices.hand()).get()
+        let partials = "\(devices.receiver.path)/partial/\(devices.queue.pairing)/\(devices.queue.app)"
+        let partial = "\(partials)/\(devices.key(1).id)"
+        #expect(mkdir(partial, 0o700) == 0)
+        devices.receiver.items.kept = []
+        devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
+        devices.settle()
+        #expect(try devices.receiver.names(in: "app").isEmpty)
+        #expect(rmdir(partial) == 0)
+        #expect(close(creat(partial, 0o600)) == 0)
+        advance(10)
+        #expect(try devices.receiver.names(in: "partial").isEmpty)
     }
 
     @Test("FIL-6: a file that is no longer in the spool is told as gone, with the first request for it")

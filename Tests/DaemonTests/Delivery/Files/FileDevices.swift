@@ -15,9 +15,11 @@ import Testing
 /// One device: its files, and what the daemon around it would do.
 final class FileDevice {
     private(set) lazy var files = FileDelivery(
-        in: state, scheduler: scheduler, limits: limits, userOf: { [unowned self] _ in user },
-        inbox: { [unowned self] _ in hasInbox ? AppInbox(of: app, owner: nil) : nil }, counters: counters,
-        log: log.append)
+        in: state, scheduler: scheduler, limits: limits,
+        inbox: { [unowned self] _ throws(FileError) in
+            guard hasInbox else { throw FileError.inUse(path: path, process: nil) }
+            return AppInbox(of: app, owner: nil)
+        }, counters: counters, log: log.append)
     let items = StandInItems()
     let app: OwnedDirectory
     let path: String
@@ -25,8 +27,6 @@ final class FileDevice {
     var sent: [Envelope] = []
     var told: [Envelope] = []
     var hasInbox = true
-    /// The user who owns the app, as far as it is known.
-    var user: UInt32?
     let counters = Counters()
     let log = LogLines()
 

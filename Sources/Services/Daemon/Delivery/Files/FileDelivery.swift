@@ -52,11 +52,11 @@ package final class FileDelivery {
     ///   - directory: a device's own.
     ///   - suffix: distinguishes devices that share a directory.
     ///   - userOf: the user of this device who owns an app; nil if unknown.
-    ///   - inbox: the app's own directory, and its user if that is not the daemon's; nil if it cannot be opened now.
+    ///   - inbox: the app's own directory, and its user if that is not the daemon's; nil for an app without an owner.
     package init(
         in directory: OwnedDirectory, suffix: String = "", scheduler: any Scheduler,
         limits: FileLimits = FileLimits(), userOf: @escaping (ApplicationIdentifier) -> UInt32? = { _ in nil },
-        inbox: @escaping (ApplicationIdentifier) -> AppInbox?,
+        inbox: @escaping (ApplicationIdentifier) throws(FileError) -> AppInbox?,
         counters: Counters = Counters(), log: @escaping LogHandler = { _ in }
     ) {
         let environment = FileEnvironment(
@@ -65,7 +65,7 @@ package final class FileDelivery {
         uploads = FileUploads(in: environment, userOf: userOf)
         sendings = FileSendings(of: uploads, in: environment, stray: counters.counter("files.stray"))
         arrivals = FileArrivals(in: environment)
-        offers = FileOffers(of: arrivals, in: environment, userOf: userOf)
+        offers = FileOffers(of: arrivals, in: environment)
     }
 
     package var limits: FileLimits {
@@ -198,9 +198,9 @@ final class FileEnvironment {
     let partials: FileSpool
     let scheduler: any Scheduler
     let log: LogHandler
-    /// The directory in which the files of an app arrive. One that cannot be opened costs that app its files and no
-    /// other.
-    let inbox: (ApplicationIdentifier) -> AppInbox?
+    private let openInbox: (ApplicationIdentifier) throws(FileError) -> AppInbox?
+    /// Apps whose directory could not be opened the last time.
+    private var unusable: Set<ApplicationIdentifier> = []
     // Set only by `FileDelivery`, in this file; its parts only read them.
     fileprivate(set) var limits: FileLimits
     fileprivate(set) weak var items: (any FileItems)?
@@ -210,15 +210,33 @@ final class FileEnvironment {
 
     fileprivate init(
         in directory: OwnedDirectory, suffix: String, scheduler: any Scheduler, limits: FileLimits,
-        inbox: @escaping (ApplicationIdentifier) -> AppInbox?, log: @escaping LogHandler
+        inbox: @escaping (ApplicationIdentifier) throws(FileError) -> AppInbox?, log: @escaping LogHandler
     ) {
         spool = FileSpool(hashed: FileDelivery.spoolDirectory + suffix, in: directory)
         partials = FileSpool(hashed: FileDelivery.partialDirectory + suffix, in: directory)
         worker = FileWorker(for: scheduler)
         self.scheduler = scheduler
         self.limits = limits
-        self.inbox = inbox
+        openInbox = inbox
         self.log = log
+    }
+
+    /// The directory in which the files of an app arrive; nil for an app without an owner. One that cannot be opened
+    /// costs that app its files and no other, and one line in the log until it works again.
+    func inbox(_ app: ApplicationIdentifier) throws(FileError) -> AppInbox? {
+        do throws(FileError) {
+            let inbox = try openInbox(app)
+            unusable.remove(app)
+            return inbox
+        } catch {
+            if unusable.insert(app).inserted {
+                log(
+                    LogEvent(
+                        .error, "an app's directory cannot be used", .text("app", "\(app)"),
+                        .text("error", error.textOfFixedPath)))
+            }
+            throw error
+        }
     }
 
     /// A job whose failure only costs space.
@@ -286,22 +304,6 @@ extension FileKey {
 
     /// Where its bytes are in a spool.
     var spoolKey: SpoolKey { SpoolKey(pairing: queue.pairing, app: queue.app, item: id) }
-}
-
-extension AppInbox {
-    /// The inbox of an app; nil, and a line in the log, if its directory cannot be opened.
-    init?(
-        of app: ApplicationIdentifier, owner: UInt32?, log: LogHandler,
-        directory: () throws(FileError) -> OwnedDirectory
-    ) {
-        do throws(FileError) { self.init(of: try directory(), owner: owner) } catch {
-            log(
-                LogEvent(
-                    .error, "an app's directory cannot be used", .text("app", "\(app)"),
-                    .text("error", error.textOfFixedPath)))
-            return nil
-        }
-    }
 }
 
 extension FileSpool {

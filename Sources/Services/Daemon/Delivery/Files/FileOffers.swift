@@ -22,20 +22,14 @@ package final class FileOffers {
     private let arrivals: FileArrivals
     /// Queues that are swept; true: once more after it.
     private var sweeping: [QueueKey: Bool] = [:]
-    /// The user of this device who owns an app; nil if unknown.
-    private let userOf: (ApplicationIdentifier) -> UInt32?
     private lazy var leftovers = FileLeftovers(
         on: environment.scheduler,
         isTaken: { [arrivals] key in arrivals.arriving(in: key.queue) == key.id },
         remove: { [weak self] in self?.removeAgain($0) })
 
-    init(
-        of arrivals: FileArrivals, in environment: FileEnvironment,
-        userOf: @escaping (ApplicationIdentifier) -> UInt32?
-    ) {
+    init(of arrivals: FileArrivals, in environment: FileEnvironment) {
         self.arrivals = arrivals
         self.environment = environment
-        self.userOf = userOf
     }
 
     /// Moves the file of a stored item into its app's directory.
@@ -49,7 +43,7 @@ package final class FileOffers {
         }
         // The directory cannot be opened at this moment, perhaps because no descriptor is free. That says nothing of
         // the file.
-        guard let inbox = environment.inbox(queue.app) else { return completion(.failure(.noInbox)) }
+        guard let inbox = try? environment.inbox(queue.app) else { return completion(.failure(.noInbox)) }
         let key = FileKey(queue, id)
         let name = ReceivedFileName(reducing: manifest.file.name).text
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
@@ -70,38 +64,53 @@ package final class FileOffers {
     /// A received item has ended: what is left of its file is removed when that is durable, unless the item comes again
     /// or another one has its identifier.
     package func judged(_ id: UniqueIdentifier, in queue: QueueKey) {
+        judged([FileKey(queue, id)], in: queue)
+    }
+
+    private func judged(_ keys: [FileKey], in queue: QueueKey) {
         environment.items?.keptFiles(of: queue) { [weak self] kept in
             guard let self else { return }
-            let key = FileKey(queue, id)
-            guard let kept else { return leave(key) }
-            if kept.contains(id) { leftovers.removed(key) } else { remove(key) }
+            for key in keys {
+                guard let kept else {
+                    leftovers.add(key)
+                    continue
+                }
+                if kept.contains(key.id) { leftovers.removed(key) } else { remove(key) }
+            }
         }
     }
 
     private func remove(_ key: FileKey) {
-        guard let inbox = environment.inbox(key.queue.app) else {
+        do throws(FileError) {
+            // An app without an owner has no directory, and so no file.
+            guard let inbox = try environment.inbox(key.queue.app) else {
+                arrivals.remove(key)
+                return leftovers.removed(key)
+            }
+            arrivals.uncount(key)
+            remove(key, from: inbox)
+        } catch {
             arrivals.remove(key)
-            return leave(key)
-        }
-        arrivals.uncount(key)
-        let (partials, spoolKey) = (environment.partials, key.spoolKey)
-        environment.remove("removing a handled file", key, orAddTo: leftovers) { () throws(FileError) in
-            try partials.remove(spoolKey)
-            return try inbox.removal(of: spoolKey)
+            leftovers.add(key, after: error)
         }
     }
 
-    /// Leaves a file for later. An app without an owner has no directory, and so no file.
-    private func leave(_ key: FileKey) {
-        if userOf(key.queue.app) != nil { leftovers.add(key) } else { leftovers.removed(key) }
+    private func remove(_ key: FileKey, from inbox: AppInbox) {
+        let (partials, spoolKey) = (environment.partials, key.spoolKey)
+        environment.remove("removing a handled file", key, orAddTo: leftovers) { () throws(FileError) in
+            // A partial file that stays must not keep the complete one.
+            let partial = Result { () throws(FileError) in try partials.remove(spoolKey) }
+            guard let removal = try inbox.removal(of: spoolKey) else {
+                try partial.get()
+                return nil
+            }
+            if case .failure(let error) = partial { removal.begin(after: error) }
+            return removal
+        }
     }
 
     private func removeAgain(_ keys: Set<FileKey>) {
-        for (app, keys) in Dictionary(grouping: keys, by: \.queue.app) {
-            // One look at the app's directory: each that fails is a line in the log.
-            let isOpen = environment.inbox(app) != nil
-            for key in keys { if isOpen { judged(key.id, in: key.queue) } else { leave(key) } }
-        }
+        for (queue, keys) in Dictionary(grouping: keys, by: \.queue) { judged(keys, in: queue) }
     }
 
     /// Removes every file of a queue that belongs to no item: after some items have ended without a report by name.
@@ -116,7 +125,7 @@ package final class FileOffers {
             let all = kept.union([arriving, arrivals.arriving(in: queue)].compactMap(\.self))
             arrivals.removeAll(but: all, in: queue)
             environment.worker.perform({}) { [weak self] in self?.swept(queue) }
-            guard let inbox = environment.inbox(queue.app) else { return }
+            guard let inbox = try? environment.inbox(queue.app) else { return }
             let names = Set(all.map(\.description))
             environment.clear("removing orphans") { () throws(FileError) in
                 try inbox.removal(of: "\(queue.pairing)", but: names)
@@ -132,7 +141,7 @@ package final class FileOffers {
     func restore(_ received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]) {
         let received = Dictionary(grouping: received, by: \.queue.app)
         for app in apps {
-            guard let inbox = environment.inbox(app) else { continue }
+            guard let inbox = try? environment.inbox(app) else { continue }
             let files = Dictionary(grouping: received[app] ?? [], by: \.queue.pairing)
             let names = Set(pairings.union(files.keys).map(\.description))
             environment.clear("removing orphans") { () throws(FileError) in try inbox.removal(butOf: names) }
@@ -148,7 +157,7 @@ package final class FileOffers {
     func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
         leftovers.removeAll(of: pairing)
         for app in apps {
-            guard let inbox = environment.inbox(app) else { continue }
+            guard let inbox = try? environment.inbox(app) else { continue }
             environment.clear("removing a pairing's files") { () throws(FileError) in
                 try inbox.removal(of: "\(pairing)")
             }
