@@ -301,6 +301,25 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try devices.receiver.names(in: "partial").isEmpty)
     }
 
+    @Test("FIL-14: a handled file and its partial one that both stay are told once, and tried again together")
+    func bothStay() throws {
+        devices.tell(try #require(devices.handOver([1, 2, 3])).get())
+        devices.run()
+        _ = try #require(devices.hand()).get()
+        let partials = "\(devices.receiver.path)/partial/\(devices.queue.pairing)/\(devices.queue.app)"
+        let partial = "\(partials)/\(devices.key(1).id)"
+        #expect(mkdir(partial, 0o700) == 0)
+        (devices.receiver.hasInbox, devices.receiver.items.kept) = (false, [])
+        devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
+        for _ in 0..<3 { advance(10) }
+        #expect(devices.receiver.log.all.count { "\($0)".contains("removing a") } == 1)
+        devices.receiver.hasInbox = true
+        #expect(rmdir(partial) == 0)
+        #expect(close(creat(partial, 0o600)) == 0)
+        advance(10)
+        #expect(try devices.receiver.names(in: "app").isEmpty && devices.receiver.names(in: "partial").isEmpty)
+    }
+
     @Test("FIL-6: a file that is no longer in the spool is told as gone, with the first request for it")
     func missing() throws {
         devices.tell(try #require(devices.handOver([1, 2, 3])).get())

@@ -305,7 +305,7 @@ final class FileArrivals {
 
     /// Removes the partial file, or the complete one that no app has. If it stays, the next file of its queue
     /// removes it.
-    func remove(_ key: FileKey) {
+    private func remove(_ key: FileKey) {
         uncount(key)
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
         environment.run("removing a partial file") { () throws(FileError) in try partials.remove(spoolKey) }

@@ -81,31 +81,26 @@ package final class FileOffers {
     }
 
     private func remove(_ key: FileKey) {
-        do throws(FileError) {
-            // An app without an owner has no directory, and so no file.
-            guard let inbox = try environment.inbox(key.queue.app) else {
-                arrivals.remove(key)
-                return leftovers.removed(key)
-            }
-            arrivals.uncount(key)
-            remove(key, from: inbox)
-        } catch {
-            arrivals.remove(key)
-            leftovers.add(key, after: error)
-        }
-    }
-
-    private func remove(_ key: FileKey, from inbox: AppInbox) {
+        arrivals.uncount(key)
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
-        environment.remove("removing a handled file", key, orAddTo: leftovers) { () throws(FileError) in
-            // A partial file that stays must not keep the complete one.
-            let partial = Result { () throws(FileError) in try partials.remove(spoolKey) }
-            guard let removal = try inbox.removal(of: spoolKey) else {
-                try partial.get()
-                return nil
+        do throws(FileError) {
+            // An app without an owner has no directory, and so no complete file.
+            let inbox = try environment.inbox(key.queue.app)
+            environment.remove("removing a handled file", key, orAddTo: leftovers) { () throws(FileError) in
+                // A partial file that stays must not keep the complete one.
+                let partial = Result { () throws(FileError) in try partials.remove(spoolKey) }
+                guard let removal = try inbox?.removal(of: spoolKey) else {
+                    try partial.get()
+                    return nil
+                }
+                if case .failure(let error) = partial { removal.begin(after: error) }
+                return removal
             }
-            if case .failure(let error) = partial { removal.begin(after: error) }
-            return removal
+        } catch {
+            environment.remove("removing a handled file", key, orAddTo: leftovers) { () throws(FileError) in
+                try partials.remove(spoolKey)
+                throw error
+            }
         }
     }
 
