@@ -78,7 +78,7 @@ import Testing
         devices.hub.signal(SIGTERM)
         let ended = try await devices.hub.ending(within: .seconds(40))
         #expect(ended.status == 1 && ContinuousClock.now - begun > .seconds(15), "\(ended)")
-        #expect(ended.errors.components(separatedBy: "the disk does not answer").count == 2, "\(ended.errors)")
+        #expect(ended.errors.components(separatedBy: "the disk does not answer, and").count == 2, "\(ended.errors)")
         #expect(ended.errors.contains("the stop did not end in time"), "\(ended.errors)")
         #expect(ended.errors.contains("seconds=20"), "LIM-151: \(ended.errors)")
         _ = try await making.ending()
