@@ -30,18 +30,6 @@ import Testing
 
     private func deliveries(_ effects: [InboundEffect]) -> [ReceivedItem] { effects.compactMap(\.delivered) }
 
-    /// The rows of items as all these transitions leave them.
-    private func records(_ transitions: [InboundTransition]) -> [InboundRecord] {
-        var records: [UInt64: InboundRecord] = [:]
-        for case .put(_, let value) in transitions.flatMap(\.changes) {
-            switch value {
-            case .inboundRecord(let record), .inboundItem(let record, _): records[record.ordinal] = record
-            default: break
-            }
-        }
-        return records.values.sorted { $0.ordinal < $1.ordinal }
-    }
-
     @Test("DEL-11: an item whose attempt is durably counted is given with the verdict of the one before")
     func atOnce() throws {
         var busy = try ledger(items: 3)

@@ -20,6 +20,18 @@ func queueKey(_ channel: Channel = .configuration) throws -> QueueKey {
     QueueKey(pairing: identifier(0xAA), app: try ApplicationIdentifier("com.example.app"), channel: channel)
 }
 
+/// The rows of items as all these transitions leave them.
+func records(_ transitions: [InboundTransition]) -> [InboundRecord] {
+    var records: [UInt64: InboundRecord] = [:]
+    for case .put(_, let value) in transitions.flatMap(\.changes) {
+        switch value {
+        case .inboundRecord(let record), .inboundItem(let record, _): records[record.ordinal] = record
+        default: break
+        }
+    }
+    return records.values.sorted { $0.ordinal < $1.ordinal }
+}
+
 func item(
     _ number: UInt8, size: Int = 3, supersedes: String? = nil, lifetime: Duration? = nil, topic: String? = nil,
     kind: String? = nil, after: UInt8? = nil

@@ -98,15 +98,12 @@ import Testing
             try queueKey(), header: InboundHeader(epoch: 1, at: reading(0)), records: records, at: reading(0))
     }
 
-    private func records(_ transitions: InboundTransition...) -> [InboundRecord] {
-        var records: [UInt64: InboundRecord] = [:]
-        for case .put(_, let value) in transitions.flatMap(\.changes) {
-            switch value {
-            case .inboundRecord(let record), .inboundItem(let record, _): records[record.ordinal] = record
-            default: break
-            }
-        }
-        return records.values.sorted { $0.ordinal < $1.ordinal }
+    /// The first item comes, and its handler gets it.
+    private func giveFirst(of ledger: inout InboundLedger) -> InboundTransition {
+        _ = ledger.consumerArrived(at: reading(0))
+        let first = ledger.arrived(arrived(1), at: reading(0))
+        ledger.handOver(first, at: reading(0))
+        return first
     }
 
     @Test("DEL-47: a handler keeps its item when a commit fails, and what was counted ahead keeps its first attempt")
@@ -118,7 +115,7 @@ import Testing
         former.handOver(first, at: reading(0))
         // The ledger has not heard yet that the second one's count is durable. The third one's commit fails.
         _ = former.arrived(arrived(3), at: reading(0))
-        var ledger = try readBack(records(first, second))
+        var ledger = try readBack(records([first, second]))
         ledger.goOn(after: former, isComplete: true)
         #expect(ledger.consumerArrived(at: reading(1)).handed.isEmpty, "the handler has it")
         let next = ledger.handled(1, at: reading(1))
@@ -134,14 +131,14 @@ import Testing
         let stored = former.arrived(arrived(1), at: reading(0))
         let first = former.consumerArrived(at: reading(0))
         let item = try #require(first.handed.first)
-        var ledger = try readBack(records(stored, first))
+        var ledger = try readBack(records([stored, first]))
         ledger.goOn(after: former, isComplete: isComplete)
         let again = ledger.consumerStayed(at: reading(1))
         let stale = ledger.handOver(item, at: reading(1))
         let present = ledger.handOver(again, at: reading(1))
         #expect(present.map(\.attempt) == [1] && !stale, "no number names two deliveries")
         // The commit of the attempt itself fails.
-        var unwritten = try readBack(records(stored))
+        var unwritten = try readBack(records([stored]))
         unwritten.goOn(after: former, isComplete: isComplete)
         let written = unwritten.consumerStayed(at: reading(1))
         #expect(written.handed.map(\.attempt) == [1] && written.atOnce.isEmpty)
@@ -150,14 +147,12 @@ import Testing
     @Test("DEL-47: an attempt after a failed one is not taken for it when the ledger is read back")
     func failedBefore() throws {
         var former = try inbound()
-        _ = former.consumerArrived(at: reading(0))
-        let first = former.arrived(arrived(1), at: reading(0))
-        former.handOver(first, at: reading(0))
+        let first = giveFirst(of: &former)
         let failed = former.failed(1, at: reading(0))
         let second = former.timeAdvanced(at: reading(1))
         #expect(second.handed.map(\.attempt) == [2])
         for isDurable in [false, true] {
-            var ledger = try readBack(isDurable ? records(first, failed, second) : records(first, failed))
+            var ledger = try readBack(isDurable ? records([first, failed, second]) : records([first, failed]))
             ledger.goOn(after: former, isComplete: true)
             let again = ledger.consumerStayed(at: reading(1))
             #expect(again.handed.map(\.attempt) == [2] && again.atOnce.isEmpty != isDurable)
@@ -167,13 +162,11 @@ import Testing
     @Test("DEL-11, DEL-12, DEL-47: a pause goes on when the ledger is read back, and the next one is longer")
     func pauses() throws {
         var former = try inbound()
-        _ = former.consumerArrived(at: reading(0))
-        let first = former.arrived(arrived(1), at: reading(0))
-        former.handOver(first, at: reading(0))
+        let first = giveFirst(of: &former)
         _ = former.pauseWithoutAttempt(1, at: reading(0))
         let formerEnd = former.nextDeadline
         let end = try #require(formerEnd)
-        var ledger = try readBack(records(first))
+        var ledger = try readBack(records([first]))
         ledger.goOn(after: former, isComplete: false)
         #expect(ledger.consumerStayed(at: reading(0)).handed.isEmpty && ledger.nextDeadline == end)
         let second = ClockReading(monotonic: end, wall: reading(0).wall)
@@ -187,15 +180,13 @@ import Testing
     @Test("SES-88, DEL-47: an item that was put off stays so when the ledger is read back, until its handler arrives")
     func putOff() throws {
         var former = try inbound()
-        _ = former.consumerArrived(at: reading(0))
-        let first = former.arrived(arrived(1), at: reading(0))
-        former.handOver(first, at: reading(0))
+        let first = giveFirst(of: &former)
         let later = former.putOff(1, at: reading(0))
-        var ledger = try readBack(records(first, later))
+        var ledger = try readBack(records([first, later]))
         ledger.goOn(after: former, isComplete: true)
         #expect(ledger.consumerStayed(at: reading(1)).handed.isEmpty && ledger.isPutOff)
         #expect(ledger.consumerArrived(at: reading(2)).handed.map(\.attempt) == [1])
-        var uncertain = try readBack(records(first, later))
+        var uncertain = try readBack(records([first, later]))
         uncertain.goOn(after: former, isComplete: false)
         let given = uncertain.consumerStayed(at: reading(1)).handed
         #expect(given.count == 1, "the handler may have arrived in an event that is lost")
@@ -207,11 +198,11 @@ import Testing
         _ = former.consumerArrived(at: reading(0))
         let first = former.arrived(arrived(1), at: reading(0))
         former.handOver(first, at: reading(1))
-        var uncertain = try readBack(records(first))
+        var uncertain = try readBack(records([first]))
         uncertain.goOn(after: former, isComplete: false)
         #expect(uncertain.consumerArrived(at: reading(2)).handed.map(\.attempt) == [2], "its verdict may be lost")
         _ = former.handled(1, at: reading(1))
-        var unjudged = try readBack(records(first))
+        var unjudged = try readBack(records([first]))
         unjudged.goOn(after: former, isComplete: true)
         #expect(unjudged.consumerArrived(at: reading(2)).handed.map(\.attempt) == [2])
     }

@@ -283,14 +283,21 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try devices.receiver.names(in: "app").isEmpty)
     }
 
-    @Test("FIL-14: a partial file whose removal fails keeps no handled file, and is removed after a pause")
-    func partialFileThatStays() throws {
+    /// A file that its app has been given, beside a partial one that no removal takes away: it is a directory.
+    /// - Returns: the path of the partial one.
+    private func receivedWithStuckPartial() throws -> String {
         devices.tell(try #require(devices.handOver([1, 2, 3])).get())
         devices.run()
         _ = try #require(devices.hand()).get()
         let partials = "\(devices.receiver.path)/partial/\(devices.queue.pairing)/\(devices.queue.app)"
         let partial = "\(partials)/\(devices.key(1).id)"
         #expect(mkdir(partial, 0o700) == 0)
+        return partial
+    }
+
+    @Test("FIL-14: a partial file whose removal fails keeps no handled file, and is removed after a pause")
+    func partialFileThatStays() throws {
+        let partial = try receivedWithStuckPartial()
         devices.receiver.items.kept = []
         devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
         devices.settle()
@@ -303,12 +310,7 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
 
     @Test("FIL-14: a handled file and its partial one that both stay are told once, and tried again together")
     func bothStay() throws {
-        devices.tell(try #require(devices.handOver([1, 2, 3])).get())
-        devices.run()
-        _ = try #require(devices.hand()).get()
-        let partials = "\(devices.receiver.path)/partial/\(devices.queue.pairing)/\(devices.queue.app)"
-        let partial = "\(partials)/\(devices.key(1).id)"
-        #expect(mkdir(partial, 0o700) == 0)
+        let partial = try receivedWithStuckPartial()
         (devices.receiver.hasInbox, devices.receiver.items.kept) = (false, [])
         devices.receiver.files.released(devices.key(1).id, in: devices.queue, .inbound)
         for _ in 0..<3 { advance(10) }
