@@ -45,20 +45,27 @@ package final class ManualScheduler: Scheduler, @unchecked Sendable {
     package func atEndOfTurn(_ action: @escaping () -> Void) { endings.append(action) }
 
     /// Runs all that is due now, and what that makes due, until nothing is left.
-    package func run() {
+    /// - Returns: whether anything was due.
+    @discardableResult
+    package func run() -> Bool {
         thread.store(Linux.currentThread, ordering: .relaxed)
-        while runTurn() {}
+        var hasRun = false
+        while runTurn() { hasRun = true }
+        return hasRun
     }
 
     /// Moves both clocks on, stopping at each timer on the way.
-    package func advance(by duration: Duration) {
+    /// - Returns: whether anything was due.
+    @discardableResult
+    package func advance(by duration: Duration) -> Bool {
         let end = now + duration
-        run()
+        var hasRun = run()
         while let deadline = timers.nextDeadline(), deadline <= end {
             move(to: max(deadline, now))
-            run()
+            hasRun = run() || hasRun
         }
         move(to: end)
+        return hasRun
     }
 
     /// Moves both clocks to the next timer that is due no later than at `end`, else to `end`, and runs what is due
