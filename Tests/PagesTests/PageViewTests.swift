@@ -140,7 +140,7 @@ import Testing
         let item: PropertyListValue = ["Type": "PSTitleValueSpecifier", "Values": [1], "Titles": ["T"]]
         let list = Specifier(.listGroup, ["Key": "name", "ItemSpecifier": item])
         let group = Specifier(.group, ["FooterText": "T"])
-        let items = PropertyListValue.array([PropertyListValue](repeating: 1, count: 1000))
+        let items = PropertyListValue.array([PropertyListValue](repeating: 1, count: 30))
         for entries in [[list], [Specifier](repeating: group, count: 64)] {
             let shown = try view(
                 entries,
