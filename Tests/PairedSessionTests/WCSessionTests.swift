@@ -244,6 +244,24 @@ struct WCSessionTests: WCSessionSuite {
         #expect(failure.keyPath == "reply")
     }
 
+    @Test(
+        "SES-34: 256 messages wait for a delegate that is busy, the next is inbox-full, and later there is room again")
+    func busyDelegate() throws {
+        activate()
+        session.callbacks.suspend()
+        for number: Int64 in 0..<257 {
+            try fixture.daemon.message(["n": .integer(number)], reply: true)
+            fixture.scheduler.run()
+        }
+        session.callbacks.resume()
+        settle()
+        #expect(fixture.daemon.received.filter { $0.kind == .failure }.map(\.name) == ["inbox-full"])
+        #expect(fixture.daemon.received.filter { $0.kind == .reply }.count == 256)
+        #expect(calls.last == "message 255 255.0 true")
+        try deliver(["n": 300])
+        #expect(calls.last == "message 300 300.0 true")
+    }
+
     private func deliver(_ body: PropertyListDictionary, reply: Bool = true) throws {
         try fixture.daemon.message(body, reply: reply)
         settle()

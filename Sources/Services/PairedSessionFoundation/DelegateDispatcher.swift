@@ -193,13 +193,15 @@ final class DelegateDispatcher {
     // MARK: messages
 
     /// A message for the delegate: it speaks with the active counterpart only, and with a new one once it is activated
-    /// for it. Configuration comes from this device's own daemon.
+    /// for it. Configuration comes from this device's own daemon. All that wait for the delegate have one bound, here
+    /// and in the callback queue (SES-34): a delegate that is slow must not cost its process memory without end.
     func arrived(_ message: ReceivedMessage) {
         guard message.isConfiguration || message.pairing == activePairing else {
             return _ = message.refuse(.notActive)
         }
+        let waiting = parked.count + (session?.queuedMessages ?? 0)
+        guard waiting < ReceivedMessage.waitingAtMost else { return message.refuseFull() }
         guard isParking else { return session?.arrived(message) ?? () }
-        guard parked.count < ReceivedMessage.waitingAtMost else { return message.refuseFull() }
         parked.append(message)
         session?.changePending(by: 1)
     }
@@ -350,10 +352,12 @@ extension WCSession {
         for callback in ready { callback(self, delegate) }
     }
 
-    /// Calls the delegate with what arrived, labelled with its pairing; without a delegate it is let go.
+    /// Calls the delegate with a message, labelled with its pairing; without a delegate it is let go.
     func tellArrival(from pairing: UniqueIdentifier, _ callback: @escaping Callback) {
         changePending(by: 1)
+        labels.withLock { $0.queuedMessages += 1 }
         callbacks.async { [self] in
+            labels.withLock { $0.queuedMessages -= 1 }
             if let delegate { callLabelled(pairing, delegate, callback) }
             changePending(by: -1)
         }
@@ -374,6 +378,9 @@ extension WCSession {
         labels.withLock { $0.current = nil }
     }
 
+    /// Messages in the callback queue; the one that the delegate is being given does not count.
+    var queuedMessages: Int { labels.withLock { $0.queuedMessages } }
+
     /// Counts what has arrived and waits for the delegate.
     func changePending(by change: Int) { labels.withLock { $0.pending += change } }
 }
@@ -382,4 +389,5 @@ extension WCSession {
 struct ArrivalLabels {
     var current: UniqueIdentifier?
     var pending = 0
+    var queuedMessages = 0
 }

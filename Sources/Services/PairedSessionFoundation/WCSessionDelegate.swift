@@ -8,7 +8,8 @@
 
 public import Foundation
 
-/// Receives what happens to a ``WCSession``.
+/// Receives what happens to a ``WCSession``. Up to 256 messages wait while a method runs; the senders of further ones
+/// get 7014 `inbox-full`.
 public protocol WCSessionDelegate: AnyObject {
     /// Ends an `activate()`; also called when a session that had lost its daemon is activated again by itself.
     func session(
