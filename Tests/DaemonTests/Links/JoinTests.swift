@@ -181,6 +181,28 @@ import Testing
         #expect(primary.registry.pairings.isEmpty)
     }
 
+    @Test("PAR-9: a join that the primary cannot store, or does not answer, says that the link may be used again")
+    func notStored() throws {
+        let link = try link()
+        primary.storesNothing = true
+        let full = join(secondary, .link(link))
+        network.scheduler.run()
+        #expect(full.error == .connection(.refusedByPeer(.stopping)))
+        (primary.storesNothing, primary.holdsCommits) = (false, true)
+        let cut = join(secondary, .link(link))
+        network.scheduler.run()
+        network.takeDown()
+        network.scheduler.advance(by: .seconds(11))
+        let advice = "a join link stays good for this device until it expires"
+        for outcome in [full, cut] { #expect(outcome.error?.description.hasSuffix(advice) == true) }
+        network.isDown = false
+        primary.holdsCommits = false
+        primary.releaseCommits()
+        let again = join(secondary, .link(link))
+        network.scheduler.run()
+        #expect(again.record?.peer == primary.pin)
+    }
+
     @Test func manualTrustNeedsBothSides() throws {
         let trusted = TrustedDevice(pin: primary.pin, role: .primary, address: TestNetwork.address)
         let early = join(secondary, .trust(trusted))

@@ -22,6 +22,8 @@ final class LinkedDevice {
     /// Commits wait here while this is set.
     var holdsCommits = false
     private var heldCommits: [() -> Void] = []
+    /// The disk is full: no join can be stored.
+    var storesNothing = false
     private(set) var committed: [PairingChange] = []
     var positions: [UniqueIdentifier: LinkPositions] = [:]
     /// The pairings whose next hello this device's queues contradict.
@@ -112,18 +114,19 @@ extension LinkedDevice: LinkHost {
         }
     }
 
-    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
+        if storesNothing { return .refused(.stopping) }
         let circumstances = PairingRegistry.JoinCircumstances(
             peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
         switch registry.join(join, own: own, at: circumstances) {
         case .refused(let changes, let event):
             pairingEvents.append(event)
             await commit(changes)
-            return nil
+            return .refused(.joinRefused)
         case .joined(let answer, let changes, let event):
             pairingEvents.append(event)
             await commit(changes)
-            return answer
+            return .joined(answer)
         }
     }
 

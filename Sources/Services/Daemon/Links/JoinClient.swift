@@ -36,7 +36,8 @@ extension PairingContents: CustomStringConvertible {
 package enum JoinFailure: Error, Sendable, Equatable {
     case address(SocketAddressError)
     case unreachable(String)
-    /// The connection ended: a refusal by the primary (`join-refused`), a wrong pin, a timeout.
+    /// The connection ended: a refusal by the primary (`join-refused`, or `stopping` if it stores nothing now), a wrong
+    /// pin, a timeout.
     case connection(LinkCloseReason)
     /// The primary's answer does not prove itself.
     case answer(JoinAnswerError)
@@ -58,6 +59,10 @@ extension JoinFailure: CustomStringConvertible {
         case .connection(.refusedByPeer(.joinRefused)):
             "the primary refused this device: the link was used, has expired by the primary's clock or is another "
                 + "primary's (run 'tandem pair' again there), or the fingerprint is not trusted there"
+        case .connection(.refusedByPeer(.stopping)):
+            "the primary takes no join now: it is stopping, or its store takes nothing, as its log says; \(Self.again)"
+        case .connection(let reason) where reason.isInterruption:
+            "the connection to the primary ended before its answer (\(reason)); \(Self.again)"
         case .connection(let reason): "\(reason)"
         case .answer(let error): "\(error)"
         case .malformed(let text): "the primary's answer cannot be read: \(text)"
@@ -66,6 +71,20 @@ extension JoinFailure: CustomStringConvertible {
                 + "discard that, join with the same link and --replace"
         case .notTrusted: "this device no longer trusts the primary; to join it, run 'tandem trust-device'"
         case .notStored(let text): "the pairing could not be stored: \(text)"
+        }
+    }
+
+    /// The primary may have taken the link already, for this device (PAR-8 b).
+    private static var again: String { "join again: a join link stays good for this device until it expires" }
+}
+
+extension LinkCloseReason {
+    /// The connection ended although neither end had refused the other: the next one may go well.
+    fileprivate var isInterruption: Bool {
+        switch self {
+        case .ended, .endedByPeer, .crowdedOut, .noHeartbeat, .notSecured(.truncated): true
+        case .stream(.closedByPeer), .stream(.truncatedFrame), .stream(.frameTooSlow), .stream(.failed): true
+        case .stream, .notSecured, .refused, .refusedByPeer, .joined: false
         }
     }
 }

@@ -200,7 +200,7 @@ private final class AcceptedConnection {
 
     private func answer(_ verdict: HelloVerdict, to hello: PeerGreeting, _ agreement: HelloAgreement) {
         switch verdict {
-        case .refused(let name): refuse(name, name.ofHello)
+        case .refused(let name): refuse(name, name.inWords)
         case .accepted(let record):
             // The registry may have changed again since the commit.
             guard let positions = context.host?.positions(of: record.pairing) else {
@@ -236,11 +236,14 @@ private final class AcceptedConnection {
         judge({ await host.judge(request, peer: pin, exporter: exporter) }, then: { [self] in self.answer($0) })
     }
 
-    private func answer(_ answer: JoinAnswer?) {
-        guard let answer else { return refuse(.joinRefused, "the join was refused") }
-        phase = .over
-        channel.send(JoinFrame(.joined, answer.body))
-        channel.end(.joined)
+    private func answer(_ verdict: JoinVerdict) {
+        switch verdict {
+        case .refused(let name): refuse(name, name.inWords)
+        case .joined(let answer):
+            phase = .over
+            channel.send(JoinFrame(.joined, answer.body))
+            channel.end(.joined)
+        }
     }
 }
 

@@ -238,7 +238,7 @@ private final class DialledConnection {
 
     private func judged(_ verdict: HelloVerdict, _ hello: PeerGreeting, _ agreement: HelloAgreement) {
         switch verdict {
-        case .refused(let name): channel.refuse(name, name.ofHello)
+        case .refused(let name): channel.refuse(name, name.inWords)
         case .accepted(let record):
             // The registry may have changed again since the commit.
             guard context.host?.positions(of: record.pairing) != nil else { return channel.cut(.ended(.unpaired)) }

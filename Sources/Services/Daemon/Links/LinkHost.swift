@@ -27,8 +27,8 @@ package protocol LinkHost: AnyObject {
     /// Judges a peer's hello.
     func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict
 
-    /// Judges a `join` at this device; nil refuses it, and the peer learns no cause (PAR-8).
-    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer?
+    /// Judges a `join` at this device.
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict
 
     /// Both sides have said hello and all its changes are durable.
     func linkDidBecomeReady(_ link: Link)
@@ -70,14 +70,22 @@ package enum HelloVerdict: Sendable, Equatable {
     case refused(RefusalName)
 }
 
+/// The judgement of a peer's `join`.
+package enum JoinVerdict: Sendable, Equatable {
+    case joined(JoinAnswer)
+    /// By `join-refused`, so that the peer learns no cause, or by `stopping` if the join could not be stored (PAR-8).
+    case refused(RefusalName)
+}
+
 extension RefusalName {
-    /// Why a hello is refused by this name, in words.
-    var ofHello: String {
+    /// Why a hello or a join is refused by this name, in words.
+    var inWords: String {
         switch self {
         case .notPaired: "this device has no such pairing with that device, in that role"
         case .versionLowered: "a higher version was spoken before; 'tandem allow-version' here allows this one"
         case .epoch: "the queues contradict each other: a new epoch begins; if there is none left, unpair both devices"
-        case .stopping: "this device is stopping"
+        case .stopping: "this device is stopping, or it can store nothing now"
+        case .joinRefused: "the join was refused"
         default: "the hello was refused"
         }
     }

@@ -253,11 +253,11 @@ extension LinkService: LinkHost {
         return verdict
     }
 
-    package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
-        let answer = await pairings.judge(join, peer: peer, exporter: exporter)
+    package func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
+        let verdict = await pairings.judge(join, peer: peer, exporter: exporter)
         // The peer may have ended the pairing meanwhile, and know nothing of its sequences.
-        if let answer { histories[answer.pairing]?.lastRun = nil }
-        return answer
+        if case .joined(let answer) = verdict { histories[answer.pairing]?.lastRun = nil }
+        return verdict
     }
 
     package func contradicts(

@@ -235,9 +235,11 @@ final class PairingService {
     }
 
     /// Judges a `join` at this device, the primary; returns when the changes are durable.
-    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinAnswer? {
+    func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
         let circumstances = PairingRegistry.JoinCircumstances(
             peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
+        // A join that is refused has one name, stored or not: another one would say that there is such a token (PAR-8).
+        var nameIfNotStored = RefusalName.stopping
         do throws(StoreError) {
             return try await commit { [self] next in
                 switch next.join(join, own: own, at: circumstances) {
@@ -245,14 +247,15 @@ final class PairingService {
                     let record = next[answer.pairing]
                     return Commit(changes.map(\.rowChange)) { [self] in
                         if let record { announce(record) }
-                        return logged(event, answer)
+                        return logged(event, .joined(answer))
                     }
                 case .refused(let changes, let event):
-                    return Commit(changes.map(\.rowChange)) { [self] in logged(event, nil) }
+                    nameIfNotStored = .joinRefused
+                    return Commit(changes.map(\.rowChange)) { [self] in logged(event, .refused(.joinRefused)) }
                 }
             }
         } catch {
-            return nil
+            return .refused(nameIfNotStored)
         }
     }
 

@@ -109,6 +109,8 @@ extension JoinFailure {
         case .address, .unreachable: .unreachable
         case .answer(.ownDevice): .ownDevice
         case .wouldReplace: .wouldReplace
+        // It takes no join now, and may take this one later.
+        case .connection(.refusedByPeer(.stopping)): .unreachable
         case .connection(.refusedByPeer), .answer, .malformed, .notTrusted: .joinRefused
         case .connection: .unreachable
         case .notStored: .store
