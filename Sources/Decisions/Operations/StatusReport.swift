@@ -193,6 +193,14 @@ package enum EndedPairing {
     }
 }
 
+/// Advice about a secondary that does not connect. A primary cannot dial it, and so knows no cause.
+package enum SilentSecondary {
+    package static func advice(_ pairing: String, with name: String) -> String {
+        "'\(name)' does not connect: 'tandem status' there shows the address that it dials, and why that fails; "
+            + "if it no longer has this pairing, 'tandem unpair \(pairing)' ends it here"
+    }
+}
+
 /// Advice about a primary that is linked at its former address, and not at the one that the operator has given.
 package enum MovedPrimary {
     /// - Parameters:

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSession
@@ -56,7 +57,8 @@ import Testing
         nodes.waitForLink()
         nodes.network.takeDown()
         nodes.clock.advance(by: .seconds(20))
-        #expect(problem() == "no link to the secondary: no-link")
+        let advice = SilentSecondary.advice("\(pairing)", with: "the secondary")
+        #expect(problem() == "no link to the secondary: no-link; \(advice)")
     }
 
     @Test func `SES-7, CTL-10, CTL-12: a device that is refused before it has a link is named with the refusal`()
@@ -68,7 +70,7 @@ import Testing
         nodes.stop(.secondary)
         nodes.clock.advance(by: .seconds(10))
         try greet(with: .generate(), in: pairing)
-        #expect(problem() == "no link to the secondary: no-link", "another device claims the pairing")
+        #expect(problem().hasPrefix("no link to the secondary: no-link; "), "another device claims the pairing")
         #expect(try error()?.hasPrefix("version") == false)
         try greet(with: key, in: pairing)
         #expect(problem().hasPrefix("no link to the secondary: version: "), "\(problem())")
@@ -76,7 +78,19 @@ import Testing
         #expect(try app.states(now: nodes.clock.now).last?.pairings.first?.reason == .version)
         let body: PropertyListDictionary = ["pairing": .data(pairing.bytes), "version": 1]
         #expect(nodes.ask(nodes.primary, "allow-version", body).code == 0)
-        #expect(try error() == nil && problem() == "no link to the secondary: no-link", "its cause may have ended")
+        #expect(try error() == nil && problem().contains(": no-link; "), "its cause may have ended")
+    }
+
+    @Test func `CTL-12: a secondary that ended the pairing unheard is a problem with the command that ends it here`()
+        throws
+    {
+        nodes.network.takeDown()
+        try nodes.unpair(nodes.secondary)
+        try nodes.restart(.primary)
+        nodes.network.isDown = false
+        nodes.clock.advance(by: .seconds(20))
+        let pairing = try nodes.pairingIdentifier(of: nodes.primary)
+        #expect(problem().hasSuffix("'tandem unpair \(pairing)' ends it here"), "\(problem())")
     }
 
     @Test func `CTL-10, CTL-12: a later refusal for another reason takes the advice to end the pairing away`() throws {
