@@ -62,6 +62,19 @@ import Testing
         }
     }
 
+    @Test func `PAR-4: a socket path in an address is absolute, since another daemon reads it in a link`() throws {
+        let words = [
+            "--state", "/s", "--local", "/k.sock", "--listen", "unix:./l.sock", "--advertise", "unix:a/l.sock",
+        ]
+        let settings = try DaemonSettings(try OptionParser(subcommand: .primary).parse(words), Environment([:]))
+        let options = try DaemonOptions(role: .primary, settings: settings, environment: Environment([:])).options()
+        let here = FileManager.default.currentDirectoryPath
+        #expect(options.listen.map { "\($0)" } == ["unix:\(here)/l.sock"])
+        #expect(options.advertise.map { "\($0)" } == "unix:\(here)/a/l.sock")
+        #expect(try "\(DaemonOptions.absoluteAddress("unix:/l.sock"))" == "unix:/l.sock")
+        #expect(try "\(DaemonOptions.absoluteAddress("hub"))" == "hub:4747")
+    }
+
     @Test func `CTL-62: the other side's socket comes from each source, and is no second one at the first one's path`()
         throws
     {

@@ -205,10 +205,9 @@ extension Arguments {
 
 /// The address of a primary as a person writes it.
 private enum PrimaryAddress {
-    /// The form that a daemon dials; a host alone gets the usual port, as with --listen.
+    /// The form that a daemon dials; a host alone gets the usual port, and a path is made absolute, as with --listen.
     static func text(_ argument: String) throws(CommandFailure) -> String {
-        let address: SocketAddress
-        do { address = try DaemonOptions.address(argument) } catch { throw .usage("\(error)") }
+        let address = try DaemonOptions.absoluteAddress(argument)
         if case .tcp(_, 0) = address {
             throw .usage("'\(argument)' has port 0; name the port that the primary listens on")
         }
