@@ -69,6 +69,20 @@ struct FileProgressTests {
         #expect(late.all == [1_000, 2_000] && handedOver == [0, 1_000, 2_000])
     }
 
+    @Test("FIL-10: a reader of the progress that was cancelled or let go is forgotten before the file ends")
+    func readersThatLeave() async {
+        let before = file.observers
+        for _ in 0..<10 {
+            let reader = Task { [file] in for await _ in file.progressUpdates {} }
+            reader.cancel()
+            await reader.value
+            _ = file.progressUpdates
+        }
+        #expect(file.observers == before)
+        wrote(1_000)
+        #expect(handedOver == [0, 1_000])
+    }
+
     @Test("FIL-10: what is within the pause at the end comes before the end, and nothing after it")
     func last() async {
         let updates = file.progressUpdates

@@ -38,7 +38,8 @@ public final class FileTransfer: Sendable {
         var phase = Phase.handingOver
         var progress = FileTransferProgress(total: 0)
         var hasEnded = false
-        var observers: [Observer] = []
+        var observers: [UInt64: Observer] = [:]
+        var lastObserver: UInt64 = 0
         /// Observers get no value until the pause is over.
         var isPausing = false
         var waiting: [UInt64: AsyncStream<Void>.Continuation] = [:]
@@ -47,9 +48,9 @@ public final class FileTransfer: Sendable {
         /// Sends the progress to each observer that does not have it; true if a pause begins with that.
         mutating func publish() -> Bool {
             guard !isPausing else { return false }
-            for index in observers.indices where observers[index].known != progress {
-                observers[index].known = progress
-                observers[index].send(progress)
+            for (number, observer) in observers where observer.known != progress {
+                observers[number]?.known = progress
+                observer.send(progress)
                 isPausing = true
             }
             return isPausing
@@ -99,20 +100,35 @@ public final class FileTransfer: Sendable {
     public var progressUpdates: AsyncStream<FileTransferProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: FileTransferProgress.self, bufferingPolicy: .bufferingNewest(1))
-        observe({ continuation.yield($0) }, ended: { continuation.finish() })
+        // A file may wait for weeks, and a reader for as long as a view is shown.
+        guard let number = observe({ continuation.yield($0) }, ended: { continuation.finish() }) else { return stream }
+        continuation.onTermination = { [weak self] _ in
+            self?.contents.withLock { _ = $0.observers.removeValue(forKey: number) }
+        }
         return stream
     }
 
     /// Calls back as ``progressUpdates`` says. `send` runs with a lock held, `ended` once, with or without it.
+    /// - Returns: the observer's number; nil if the file has ended.
+    @discardableResult
     package func observe(
         _ send: @escaping @Sendable (FileTransferProgress) -> Void, ended: @escaping @Sendable () -> Void
-    ) {
+    ) -> UInt64? {
         contents.withLock { contents in
             send(contents.progress)
-            if contents.hasEnded { return ended() }
-            contents.observers.append(Observer(send: send, finish: ended, known: contents.progress))
+            if contents.hasEnded {
+                ended()
+                return nil
+            }
+            contents.lastObserver += 1
+            contents.observers[contents.lastObserver] = Observer(
+                send: send, finish: ended, known: contents.progress)
+            return contents.lastObserver
         }
     }
+
+    /// The readers and observers of the progress that there are.
+    package var observers: Int { contents.withLock { $0.observers.count } }
 
     /// Waits until the file has reached a level.
     /// - Throws: why it never will; 7001 `cancelled` if the caller's task is cancelled, which changes nothing for the
@@ -213,8 +229,8 @@ public final class FileTransfer: Sendable {
         let observers = contents.withLock { contents in
             (contents.hasEnded, contents.isPausing) = (true, false)
             _ = contents.publish()
-            defer { contents.observers = [] }
-            return contents.observers
+            defer { contents.observers = [:] }
+            return contents.observers.values
         }
         for observer in observers { observer.finish() }
     }
