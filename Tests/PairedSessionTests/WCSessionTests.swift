@@ -124,6 +124,25 @@ struct WCSessionTests: WCSessionSuite {
         #expect(calls == ["reachable false", "reachable true", "reachable false"])
     }
 
+    @Test("SES-35: a change while there is no delegate is told to the next one, once")
+    func changeWithoutDelegate() {
+        activate()
+        delegate.calls.removeAll()
+        session.delegate = nil
+        fixture.daemon.situation.pairings[0].level = .unreachable
+        fixture.daemon.situation.pairings[0].reason = .noLink
+        tellSituation()
+        session.delegate = delegate
+        settle()
+        #expect(calls == ["reachable false"])
+        fixture.daemon.situation.pairings[0].level = .immediate
+        fixture.daemon.situation.pairings[0].reason = .none
+        tellSituation()
+        session.delegate = delegate
+        settle()
+        #expect(calls == ["reachable false", "reachable true"])
+    }
+
     @Test("SES-35: a flap that is over before the callback could come has none")
     func flap() {
         activate()

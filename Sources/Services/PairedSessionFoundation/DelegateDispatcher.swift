@@ -315,14 +315,15 @@ extension WCSession {
     /// Tells the delegate of the reachability that it would read now, if that is not what it knows (SES-35).
     func tellReachability() {
         callbacks.async { [self] in
-            if learnReachability() { delegate?.sessionReachabilityDidChange(self) }
+            guard let delegate, learnReachability() else { return }
+            delegate.sessionReachabilityDidChange(self)
         }
     }
 
     /// Tells the delegate of the watch state that it would read now, if that is not what it knows (SES-35).
     func tellWatchState() {
         callbacks.async { [self] in
-            guard learnWatchState(), let delegate else { return }
+            guard let delegate, learnWatchState() else { return }
             if pairedSession?.role == .secondary {
                 delegate.sessionCompanionAppInstalledDidChange(self)
             } else {
@@ -340,8 +341,12 @@ extension WCSession {
         }
     }
 
-    /// A delegate was set.
-    func deliverWaiting() { callbacks.async { [self] in callWaiting() } }
+    /// A delegate was set: it learns what the one before does not know, and gets what has waited.
+    func deliverWaiting() {
+        tellWatchState()
+        tellReachability()
+        callbacks.async { [self] in callWaiting() }
+    }
 
     private func callWaiting() {
         guard let delegate else { return }
