@@ -129,6 +129,21 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(order == ["activated", "message", "userInfo"] && !session.hasContentPending)
     }
 
+    @Test("SES-62: what a former process queued and the daemon ends while it answers finishes after the activation")
+    func endsWait() throws {
+        fixture.daemon.stored = nil
+        activate()
+        fixture.daemon.send(
+            Envelope(
+                .finished, app: fixture.daemon.app, pairing: pairing, id: .random(), channel: .userInfo,
+                name: "expired"))
+        settle()
+        #expect(!calls.contains("finished -1"))
+        try refuseQuestions()
+        let order = calls.filter { !$0.hasPrefix("watch") }.map { $0.split(separator: " ")[0] }
+        #expect(order == ["activated", "finished"])
+    }
+
     /// The daemon answers that it cannot answer.
     private func refuseQuestions() throws {
         for query in fixture.daemon.received.filter({ $0.kind == .query }) {

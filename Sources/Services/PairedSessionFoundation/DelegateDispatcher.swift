@@ -42,6 +42,8 @@ final class DelegateDispatcher {
     private var completions = 0
     private var parked: [ReceivedMessage] = []
     private var parkedItems: [(item: DeliveredItem, token: HandlingToken)] = []
+    /// Steps of transfers that came before the delegate's first activation; nil once that has completed.
+    private var parkedSteps: [TransferEvent]? = []
 
     init(_ session: WCSession, _ core: SessionActor) {
         self.session = session
@@ -161,6 +163,9 @@ final class DelegateDispatcher {
         session.setActivated(for: activePairing)
         session.tellActivated(completions)
         completions = 0
+        let steps = parkedSteps ?? []
+        parkedSteps = nil
+        for step in steps { session.happened(step) }
         release()
     }
 
@@ -248,6 +253,14 @@ final class DelegateDispatcher {
         session?.changePending(by: parkedItems.count - former)
     }
 
+    // MARK: transfers
+
+    /// A step of a transfer. Those of former processes come with the first connection, and an app that makes its model
+    /// when it is activated has none before (SES-62). A later activation holds nothing up: it may wait for the app.
+    func happened(_ event: TransferEvent) {
+        if parkedSteps?.append(event) == nil { session?.happened(event) }
+    }
+
     private func release() {
         let (messages, items) = (parked, parkedItems)
         (parked, parkedItems) = ([], [])
@@ -284,7 +297,7 @@ extension WCSession {
             core.receive { dispatcher.arrived($0) }
             let channels = Channel.forApps.filter { $0.content?.isForApp == true }
             core.handleItems(channels) { dispatcher.arrived($0, $1) }
-            core.observeTransfers(acknowledging: true) { [weak self] in self?.happened($0) }
+            core.observeTransfers(acknowledging: true) { dispatcher.happened($0) }
             core.beforeSwitching { [weak self] done in
                 guard let self else { return done() }
                 // Behind everything that the queue has to deliver.
