@@ -137,6 +137,17 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(envelope.pairing != former && first.isCurrentComplicationInfo && other.isCurrentComplicationInfo)
     }
 
+    @Test("SES-48: an urgent item that is accepted takes the place of the one that a former process queued")
+    func complicationOfFormerProcess() throws {
+        let former = try learnedTransfer(.random(), on: .urgent)
+        #expect(former.isCurrentComplicationInfo)
+        let transfer = session.transferCurrentComplicationUserInfo(["n": 1])
+        settle()
+        #expect(former.isCurrentComplicationInfo)
+        say(.accepted, of: try #require(submitted.last))
+        #expect(!former.isCurrentComplicationInfo && transfer.isCurrentComplicationInfo)
+    }
+
     @Test("updateApplicationContext throws at once what can be seen at once, and else sends")
     func context() throws {
         try session.updateApplicationContext(["n": 1])
@@ -181,10 +192,13 @@ struct WCSessionTransferTests: WCSessionSuite {
     }
 
     /// A transfer that a former process queued.
-    private func learnedTransfer(_ id: UniqueIdentifier) throws -> WCSessionUserInfoTransfer {
+    private func learnedTransfer(
+        _ id: UniqueIdentifier, on channel: Channel = .userInfo
+    ) throws -> WCSessionUserInfoTransfer {
         var item = OutstandingPage.Item(id: id)
         item.body = try PropertyListWriter.write(["n": 9] as PropertyListDictionary)
-        fixture.daemon.stored?.outstanding[.userInfo] = [item]
+        item.isCurrent = channel == .urgent
+        fixture.daemon.stored?.outstanding[channel] = [item]
         fixture.cut(waiting: .seconds(1))
         settle()
         return try #require(session.outstandingUserInfoTransfers.first)

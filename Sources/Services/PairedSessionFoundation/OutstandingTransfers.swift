@@ -31,7 +31,10 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         contents.withLock { $0.transfers.values.sorted { $0.number < $1.number }.map(\.transfer) }
     }
 
-    func isOutstanding(_ id: UniqueIdentifier) -> Bool { contents.withLock { $0.transfers[id] != nil } }
+    /// A transfer that is on its way.
+    subscript(id: UniqueIdentifier) -> Transfer? { contents.withLock { $0.transfers[id]?.transfer } }
+
+    func isOutstanding(_ id: UniqueIdentifier) -> Bool { self[id] != nil }
 
     /// Whether it would be added: it is not known, and its end has not been reported.
     func isNew(_ id: UniqueIdentifier) -> Bool { contents.withLock { $0.isNew(id) } }

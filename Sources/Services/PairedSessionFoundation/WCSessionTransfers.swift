@@ -90,8 +90,11 @@ extension WCSession {
     /// The daemon has accepted an urgent item. Of those for one device the newest accepted one is current: one that is
     /// refused leaves the others as they are.
     private func becameCurrent(_ transfer: WCSessionUserInfoTransfer, for pairing: UniqueIdentifier) {
-        transfer.accepted(for: pairing)
-        for other in userInfos.outstanding where other !== transfer { other.replaced(for: pairing) }
+        let former = currentUrgent.withLock { current in
+            defer { current[pairing] = [transfer.id] }
+            return current[pairing] ?? []
+        }
+        for id in former { userInfos[id]?.replaced() }
     }
 
     /// Takes an item back, in any phase.
@@ -221,8 +224,9 @@ extension WCSession {
         let channel: Channel = item.kind == .urgent ? .urgent : .userInfo
         userInfos.add(
             WCSessionUserInfoTransfer(
-                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent, pairing: item.pairing
+                id: item.id, userInfo: values?.foundationValue ?? [:], isCurrent: item.isCurrent
             ) { [weak self] in self?.takeBack(item.id, on: channel, in: item.pairing) })
+        if item.isCurrent { currentUrgent.withLock { $0[item.pairing, default: []].append(item.id) } }
     }
 
     // MARK: receiving
@@ -312,8 +316,6 @@ final class UrgentBudget: Sendable {
 public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     private struct State {
         var isCurrent = false
-        /// Known once the daemon has accepted it.
-        var pairing: UniqueIdentifier?
         var isTransferring = true
     }
 
@@ -325,13 +327,12 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
     private let takeBack: @Sendable () -> Void
 
     init(
-        id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool, pairing: UniqueIdentifier? = nil,
-        cancel: @escaping @Sendable () -> Void
+        id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool, cancel: @escaping @Sendable () -> Void
     ) {
         self.id = id
         self.userInfo = userInfo
         takeBack = cancel
-        state = Mutex(State(isCurrent: isCurrent, pairing: pairing))
+        state = Mutex(State(isCurrent: isCurrent))
     }
 
     /// The newest of the items for the complication of one device.
@@ -343,15 +344,8 @@ public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @uncheck
     /// Takes the item back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
     public func cancel() { if isTransferring { takeBack() } }
 
-    /// The daemon has accepted it for a device.
-    func accepted(for pairing: UniqueIdentifier) { state.withLock { $0.pairing = pairing } }
-
-    /// A newer item for the complication of a device was accepted.
-    func replaced(for pairing: UniqueIdentifier) {
-        state.withLock { state in
-            if state.pairing == pairing { state.isCurrent = false }
-        }
-    }
+    /// A newer item for the complication of its device was accepted.
+    func replaced() { state.withLock { $0.isCurrent = false } }
 
     func end() -> Bool {
         state.withLock { state in
