@@ -216,6 +216,8 @@ import Testing
         let lost = try #require(try pairing(of: nodes.secondary))
         #expect(lost["error"]?.stringValue?.isEmpty == false)
         nodes.run(until: { (try? pairing(of: nodes.secondary))?["reason"]?.stringValue?.contains("link.sock") == true })
+        let error = try pairing(of: nodes.secondary)?["error"]?.stringValue ?? ""
+        #expect(error.hasPrefix("unreachable: ") && error.contains("link.sock"), "\(error)")
         nodes.network.isDown = false
         nodes.waitForLink()
         #expect(try pairing(of: nodes.secondary)?["reason"] == "none")

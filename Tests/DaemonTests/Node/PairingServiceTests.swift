@@ -96,6 +96,27 @@ import Testing
         }
         nodes.clock.advance(by: .seconds(24 * 3600))
         nodes.run(until: { (try? pairings(of: nodes.primary) + pairings(of: nodes.secondary))?.isEmpty == true })
+        #expect(nodes.lines("a pairing lapsed, no link came in 24 h").count == 2 && !nodes.hasNoted("unpaired"))
+    }
+
+    @Test func `CTL-10, CTL-12: a join that comes to no link is a problem of the device that dials, with the cause`()
+        throws
+    {
+        var joined: ControlAnswer?
+        nodes.begin(nodes.secondary, "join", ["link": try link()]) { [network = nodes.network] in
+            joined = $0
+            network.takeDown()
+        }
+        nodes.run(until: { joined != nil })
+        nodes.clock.advance(by: .seconds(20))
+        let problem = try #require(nodes.ask(nodes.secondary, "health").body.rows("problems").first)
+        let text = problem["text"]?.stringValue ?? ""
+        #expect(problem["name"] == "unlinked" && text.contains("link.sock"), "\(text)")
+        let row = try #require(try pairings(of: nodes.secondary).first)
+        #expect(row["state"] == "pending" && row["reason"]?.stringValue?.contains("link.sock") == true, "\(row)")
+        #expect(row["error"]?.stringValue?.hasPrefix("unreachable: ") == true, "\(row)")
+        #expect(nodes.ask(nodes.primary, "health").body["state"] == "healthy")
+        #expect(try pairings(of: nodes.primary).first?["reason"] == "pending")
     }
 
     @Test func `PAR-13: the end of a pairing takes what was queued for it`() throws {

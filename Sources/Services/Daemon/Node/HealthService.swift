@@ -47,8 +47,14 @@ final class HealthService {
     /// A link has come or gone: the ledger must see every short loss. Looks at this pairing only, because thousands of
     /// links may end together.
     func linkChanged(_ pairing: UniqueIdentifier) {
-        let isUnlinked = links[pairing] == nil && pairings[pairing]?.state == .active
+        let isUnlinked = links[pairing] == nil && pairings[pairing].map(Self.awaitsLink) == true
         ledger.observe(HealthProblem(.unlinked, pairing: pairing), isPresent: isUnlinked, at: scheduler.now)
+    }
+
+    /// Whether the pairing should have a link. A pending one waits for its first; a primary cannot know whether the
+    /// device that joined has given up, and lets it lapse (PAR-10).
+    private static func awaitsLink(_ record: PairingRecord) -> Bool {
+        record.state == .active || record.role == .secondary
     }
 
     /// The pairing has ended, and its problems with it.
@@ -75,7 +81,7 @@ final class HealthService {
 
     private var problems: Set<HealthProblem> {
         var problems: Set<HealthProblem> = []
-        for record in pairings.all where record.state == .active {
+        for record in pairings.all where Self.awaitsLink(record) {
             if links.sharedKey(in: record.pairing) != nil {
                 problems.insert(HealthProblem(.sharedKey, pairing: record.pairing))
             }

@@ -101,7 +101,12 @@ final class LinkService {
     func downSince(_ pairing: UniqueIdentifier) -> MonotonicTime? { histories[pairing]?.downSince }
 
     /// Why the pairing's last link or attempt ended (CTL-10).
-    func lastError(of pairing: UniqueIdentifier) -> String? { histories[pairing]?.lastEnd?.text }
+    func lastError(of pairing: UniqueIdentifier) -> String? {
+        guard case .unreachable(let text)? = dialers[pairing]?.dialer.lastFailure else {
+            return histories[pairing]?.lastEnd?.text
+        }
+        return "unreachable: \(text)".cutForAnswer(to: 256)
+    }
 
     private func lastRefusal(of pairing: UniqueIdentifier) -> String? {
         histories[pairing]?.lastEnd.flatMap { $0.isRefusal ? $0.text : nil }
@@ -115,13 +120,13 @@ final class LinkService {
 
     /// Why the pairing has no link.
     func unreachableReason(_ record: PairingRecord) -> String {
-        if record.state == .pending { return ReachabilityReason.pending.rawValue }
         if let version = histories[record.pairing]?.lowered {
             return "\(RefusalName.versionLowered.rawValue): it now speaks version \(version.number), older than "
                 + "before; if this is intended, run 'tandem allow-version \(record.pairing) \(version.number)'"
         }
+        let unknown: ReachabilityReason = record.state == .pending ? .pending : .noLink
         return dialers[record.pairing]?.dialer.lastFailure?.description ?? lastRefusal(of: record.pairing)
-            ?? ReachabilityReason.noLink.rawValue
+            ?? unknown.rawValue
     }
 
     /// Whether another device than the paired one answers at the address that is dialled.

@@ -497,6 +497,7 @@ extension Node {
                 RelayedPairing(
                     pairing: record.pairing, role: record.role, peer: peer, name: record.name,
                     isPending: record.state == .pending))
+            health.linkChanged(record.pairing)
         case .unpaired(let record, let targets): forget(record, targets)
         case .chosen(let pairing, let role):
             relay.setActive(pairing, role: role)

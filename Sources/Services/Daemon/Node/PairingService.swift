@@ -177,11 +177,14 @@ final class PairingService {
     private func announce(_ record: PairingRecord) { node?.follow(.paired(record)) }
 
     /// A pairing has been removed from the registry.
-    private func forget(_ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier]) {
+    private func forget(
+        _ record: PairingRecord, targets: [ApplicationIdentifier: PairedIdentifier], _ level: LogLevel = .info,
+        _ message: StaticString = "unpaired"
+    ) {
         declarations.remove(record.pairing)
         node?.follow(.unpaired(record, targets: targets))
         choose()
-        log(LogEvent(.info, "unpaired", .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
+        log(LogEvent(level, message, .text("pairing", "\(record.pairing)"), .outside("peer", record.name)))
     }
 
     /// Binds the default sessions of both roles to the chosen pairings. With another primary the apps of a secondary
@@ -365,7 +368,9 @@ final class PairingService {
             let changes = next.expire(now: now)
             let gone = before.filter { next[$0.pairing] == nil }
             let rows = changes.map(\.rowChange) + gone.flatMap { DurableDelivery.removal(of: $0.pairing) }
-            return Commit(rows) { [self] in for record in gone { forget(record, targets: [:]) } }
+            return Commit(rows) { [self] in
+                for record in gone { forget(record, targets: [:], .warning, "a pairing lapsed, no link came in 24 h") }
+            }
         }
     }
 
