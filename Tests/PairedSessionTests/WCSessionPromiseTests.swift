@@ -48,6 +48,19 @@ final class PromiseDelegate: RecordsCalls {
     }
 }
 
+/// Takes one user info, and leaves the session.
+private final class LeavingDelegate: WCSessionDelegate {
+    let numbers = Collector<Int>()
+
+    func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
+    }
+
+    func session(_ session: WCSession, didReceiveUserInfo userInfo: [String: Any]) {
+        numbers.add(userInfo["n"] as? Int ?? -1)
+        session.delegate = nil
+    }
+}
+
 struct WCSessionPromiseTests: WCSessionSuite {
     let apple: WCSessionFixture<PromiseDelegate>
     private let pairing: UniqueIdentifier
@@ -439,6 +452,20 @@ struct WCSessionPromiseTests: WCSessionSuite {
         #expect(verdicts == ["handled", "handled"] && !session.hasContentPending)
         try deliver(3)
         #expect(calls.last == "userInfo 3")
+    }
+
+    @Test("SES-63: what waited for a delegate that leaves with the first of it waits for the next one")
+    func delegateThatLeaves() throws {
+        activate()
+        session.delegate = nil
+        for number in [1, 2, 3] as [Int64] { try deliver(number) }
+        let leaving = LeavingDelegate()
+        session.delegate = leaving
+        settle()
+        #expect(leaving.numbers.all == [1] && verdicts == ["handled"] && session.hasContentPending)
+        session.delegate = delegate
+        settle()
+        #expect(calls.suffix(2) == ["userInfo 2", "userInfo 3"] && verdicts.count == 3)
     }
 
     @Test("SES-63: an item that waits for a delegate over a lost daemon is handled once, and its verdict is sent then")

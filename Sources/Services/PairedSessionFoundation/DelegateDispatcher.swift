@@ -361,13 +361,14 @@ extension WCSession {
         callbacks.async { [self] in callWaiting() }
     }
 
+    /// Each goes to the delegate that there is then: one of them may have set another, or none.
     private func callWaiting() {
-        guard let delegate else { return }
-        let ready = waiting.withLock { waiting in
+        var ready = waiting.withLock { waiting in
             defer { waiting = [] }
-            return waiting
+            return waiting[...]
         }
-        for callback in ready { callback(self, delegate) }
+        while let delegate, let callback = ready.popFirst() { callback(self, delegate) }
+        waiting.withLock { $0.insert(contentsOf: ready, at: 0) }
     }
 
     /// Calls the delegate with a message, labelled with its pairing; without a delegate it is let go.
