@@ -317,7 +317,9 @@ import Testing
         nodes.run(until: { (try? pairing(of: nodes.secondary))?["level"] == "unreachable" })
     }
 
-    @Test func `PAR-12: devices that trust each other by hand pair once both do`() throws {
+    @Test func `PAR-12, CTL-71: devices that trust each other by hand pair once both do, and one says what is missing`()
+        throws
+    {
         let fingerprints = try [nodes.primary, nodes.secondary].map {
             try #require(try nodes.status(of: $0)["fingerprint"])
         }
@@ -327,6 +329,9 @@ import Testing
         ]
         #expect(nodes.ask(nodes.secondary, "trust-device", primary).code == 0)
         nodes.run(until: { nodes.hasNoted("trusted primary not joined yet") })
+        nodes.clock.advance(by: .seconds(300))
+        let lines = nodes.lines("trusted primary not joined yet")
+        #expect(lines.count == 1 && lines[0].contains("run 'tandem trust-device' there"), "\(lines)")
         #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
         let secondary: PropertyListDictionary = ["fingerprint": fingerprints[1], "role": "secondary"]
         #expect(nodes.ask(nodes.primary, "trust-device", secondary).code == 0)

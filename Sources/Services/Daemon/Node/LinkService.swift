@@ -221,11 +221,18 @@ final class LinkService {
         trustJoins[primary] = Expectation(on: context.scheduler)
         context.scheduler.start { [self] in
             var backoff = Backoff()
+            var reported: LogField?
             while !isStopping, let device = pairings.toBeJoined(primary) {
                 do throws(JoinFailure) { _ = try await join(.trust(device)) } catch {
                     if isStopping { break }
-                    context.log(
-                        LogEvent(.info, "trusted primary not joined yet", .outside("reason", error.description)))
+                    // Every attempt would be a line for as long as the other operator lets it wait (CTL-71).
+                    if reported != error.reasonByTrust {
+                        context.log(
+                            LogEvent(
+                                .info, "trusted primary not joined yet", .text("peer", primary.fingerprint),
+                                .outside("address", device.address ?? "-"), error.reasonByTrust))
+                    }
+                    reported = error.reasonByTrust
                     let isHurried = await trustJoins[primary]?.value(within: backoff.next(random: random())) != nil
                     if isHurried { backoff.reset() }
                     trustJoins[primary] = Expectation(on: context.scheduler)
@@ -233,6 +240,14 @@ final class LinkService {
             }
             trustJoins[primary] = nil
         }
+    }
+}
+
+extension JoinFailure {
+    /// Why a primary that is trusted by hand is not joined: no person has used a link.
+    fileprivate var reasonByTrust: LogField {
+        guard self == .connection(.refusedByPeer(.joinRefused)) else { return .outside("reason", description) }
+        return .text("reason", "it does not trust this device's fingerprint: run 'tandem trust-device' there, too")
     }
 }
 
