@@ -33,6 +33,14 @@ import Testing
         }
     }
 
+    @Test func aLogLineForAReaderThatHasGoneDoesNotEndAProcessThatIgnoresNoSignals() async {
+        await #expect(processExitsWith: .exitCode(42)) {
+            signal(SIGPIPE, SIG_DFL)
+            let writing = try DescriptorPair.pipe().split { _, writing in writing.release() }
+            if !LogSink(lending: writing).write(line: "a reply was not sent") { exit(42) }
+        }
+    }
+
     @Test func systemErrorsNameTheCallTheTextAndTheNumber() {
         let error = SystemError(call: "bind", errno: EADDRINUSE)
         #expect(error.description == "bind: Address already in use (EADDRINUSE)")

@@ -49,7 +49,8 @@ package final class LogSink: Sendable {
         write(line: isJournal ? mark(of: event.level) + "\(event)" : event.line(at: Linux.wallTime))
     }
 
-    /// Writes a line, or drops it: where it would block, and where the process has closed the descriptor.
+    /// Writes a line, or drops it: where it would block, where the process has closed the descriptor, and where the
+    /// reader has gone.
     /// - Returns: whether it was written.
     @discardableResult
     package func write(line: String) -> Bool {
