@@ -83,7 +83,8 @@ private final class EveryEditor: Configuration, @unchecked Sendable {
         ("date", "now", "date: 'now' is not of type date"),
         ("url", "a b", "url: 'a b' is not of type url"), ("array", 1, "array: 1 is not of type array"),
         ("dictionary", [1], "dictionary: an array of 1 is not of type dictionary"),
-        ("set", 1, "set: 1 is not of type set"), ("frame", ["a": 1], "frame: a dictionary of 1 is not of type coded"),
+        ("set", 1, "set: 1 is not of type set"), ("set", ["a", 1], "set: an array of 2 is not of type set"),
+        ("frame", ["a": 1], "frame: a dictionary of 1 is not of type coded"),
     ]
 
     private var schema: SettingsSchema {

@@ -297,7 +297,7 @@ enum RandomSchema {
         case .url: .url("localhost:8080")
         case .array: .array([.integer(Int64(number)), "a"])
         case .dictionary: .dictionary(["a": .integer(Int64(number))])
-        case .set: .set(["b", "a", .integer(Int64(number))])
+        case .set: .set(["b", "a", .string("\(number)")])
         case .coded: .coded(CodedSetting(tag: "Frame", version: 1, bytes: [UInt8(truncatingIfNeeded: number)]))
         }
     }

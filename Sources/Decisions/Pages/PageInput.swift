@@ -152,7 +152,8 @@ package struct PageInput: Sendable, Equatable {
         case .float, .double: "no number such as 1.5"
         case .date: "no date and time such as 2026-11-23T09:30"
         case .url: "no address such as https://example.org/"
-        case .array, .set: "no list in JSON such as [1, \"a\"] without null"
+        case .array: "no list in JSON such as [1, \"a\"] without null"
+        case .set: "no list of texts in JSON such as [\"first\", \"second\"]"
         case .dictionary: "no object in JSON such as {\"a\": 1} without null and without a key twice"
         case .string, .strings, .data, .coded: nil
         }

@@ -66,9 +66,9 @@ extension PageView.Row {
             case .time: "09:30"
             case .dateAndTime: "2026-11-23T09:30"
             }
-        case (.multilineText, .strings?): #"["first","second"]"#
+        case (.multilineText, .strings?), (.multilineText, .set?): #"["first","second"]"#
         case (.multilineText, .string?): #""first line\nsecond line""#
-        case (.multilineText, .array?), (.multilineText, .set?): "[1,2]"
+        case (.multilineText, .array?): "[1,2]"
         case (.multilineText, .dictionary?): #"{"key":1}"#
         default: nil
         }

@@ -16,8 +16,7 @@ package struct SettingConversion: Sendable {
     package func value(_ value: PropertyListValue, as type: SettingType) -> SettingValue? {
         switch (value, type) {
         case (.array(let elements), .array): .array(elements)
-        case (.array, .strings): SettingValue(value, as: .strings)
-        case (.array(let elements), .set): .set(elements)
+        case (.array, .strings), (.array, .set): SettingValue(value, as: type)
         case (.dictionary(let pairs), .dictionary): .dictionary(pairs)
         case (.boolean(let isOn), .boolean): .boolean(isOn)
         case (.data(let bytes), .data): .data(bytes)

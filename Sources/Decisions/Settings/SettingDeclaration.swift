@@ -285,7 +285,7 @@ public enum SettingType: String, Sendable, Hashable, CaseIterable {
     case array
     /// Property-list values by key.
     case dictionary
-    /// Property-list values without an order, each once.
+    /// Texts without an order, each once.
     case set
     /// Any other Swift type, as tagged bytes: ``CodedSetting``.
     case coded

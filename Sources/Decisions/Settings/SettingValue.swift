@@ -49,7 +49,7 @@ public enum SettingValue: Sendable, Equatable {
     func isOf(_ type: SettingType, allowsNothing: Bool) -> Bool {
         switch self {
         case .nothing: allowsNothing
-        case .array(let elements) where type == .set: Self.set(elements) == self
+        case .array(let elements) where type == .set: Self(.array(elements), as: .set) == self
         default: ownType == type
         }
     }
@@ -145,7 +145,7 @@ extension SettingValue {
         case (.date(let date), .date): self = .date(date)
         case (.string(let text), .url): self.init(SettingURL(text).map { .url($0) })
         case (.array(let values), .array): self = .array(values)
-        case (.array(let values), .set): self = .set(values)
+        case (.array(let values), .set): self.init(values.allSatisfy { $0.stringValue != nil } ? .set(values) : nil)
         case (.dictionary(let pairs), .dictionary): self = .dictionary(pairs)
         case (.dictionary(let pairs), .coded): self.init(CodedSetting(pairs).map { .coded($0) })
         case (_, .boolean), (_, .integer), (_, .float), (_, .double), (_, .string), (_, .strings), (_, .data),

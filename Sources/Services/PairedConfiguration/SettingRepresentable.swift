@@ -149,8 +149,6 @@ extension Array: SettingRepresentable where Element: SettingElement {
 extension Set: SettingRepresentable where Element == String {
     public static var settingType: SettingType { .set }
     public static var settingDefault: Set<String> { [] }
-    /// A set whose elements are not all texts is another type's.
-    public static var readsAllSettings: Bool { false }
     public init?(_ value: SettingValue) {
         guard case .array(let values) = value else { return nil }
         let texts = values.compactMap(\.stringValue)
