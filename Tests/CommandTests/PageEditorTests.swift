@@ -161,6 +161,31 @@ import Testing
         #expect(form.take("empty 1", [:]) == .set(["hosts": []]))
     }
 
+    @Test("PAG-16, PAG-35: a line is read by its row, also if two rows have one key, and a date with its seconds")
+    func rowsOfOneKey() throws {
+        let rows = ["Date", "Time"].map { mode in
+            Specifier(.datePicker, ["Key": "at", "Title": .string(mode), "DatePickerMode": .string(mode)])
+        }
+        var form = try #require(
+            PageEditor(Self.document(of: ["Root": rows]), page: PageTree.root, PageRequest()))
+        func date(_ seconds: Int64) throws -> PropertyListValue {
+            .date(try #require(PropertyListDate(millisecondsSince1970: (1_795_392_000 + seconds) * 1000)))
+        }
+        let values = ["at": PageValue(value: try date(34_215), layer: "user", isEdited: true)]
+        #expect(form.lines(values).contains { $0.contains("09:30:15 UTC") })
+        for (line, seconds) in [("1 2026-11-24", 120_615), ("2 10:30:15", 37_815), ("2 09:30", 34_200)] {
+            let step = form.take(line, values)
+            #expect(try step == .set(["at": date(Int64(seconds))]), "\(line)")
+        }
+        for line in ["1 2026-11-23 UTC", "2 09:30:15", "2 09:30:15 UTC"] {
+            let step = form.take(line, values)
+            #expect(step == .say(["It has that value already."]), "\(line)")
+        }
+        let (day, time) = (form.take("1 10:30", values), form.take("2 2026-11-24", values))
+        #expect(day.refusal?.contains("is no date such as") == true)
+        #expect(time.refusal?.contains("is no time such as") == true)
+    }
+
     @Test("PAG-27, PAG-28: a button is pressed by its number while the app takes presses, and else the page says why")
     func buttons() throws {
         let document = try Self.document(of: ["Root": [Specifier(.button, ["Key": "test", "Title": "Test"])]])

@@ -160,7 +160,7 @@ import Testing
         #expect(error?.contains(refusal) == true && error?.contains("k: ") == false, "\(error ?? "")")
     }
 
-    @Test("PAG-16: dates are days, times and both, in UTC; a time stays on its day")
+    @Test("PAG-16: dates are days, times and both, in UTC; a time stays on its day, and a day keeps its time")
     func dates() throws {
         let day = try #require(PropertyListDate(millisecondsSince1970: 1_795_392_000_000))
         let dates = try input(
@@ -170,6 +170,15 @@ import Testing
         #expect(dates.values["both"]?.dateValue?.millisecondsSince1970 == 1_795_426_200_000)
         #expect(dates.values["time"]?.dateValue?.millisecondsSince1970 == 1_795_426_200_000)
         for text in ["2026-02-30", "23.11.2026", "2026-11-2x", ""] { #expect(try input(["day": text]).values.isEmpty) }
+        let evening = try #require(PropertyListDate(millisecondsSince1970: 68_400_500))
+        let moved = try input(
+            ["day": "2026-11-23", "both": "2026-11-23T09:30:15"],
+            ["day": PageValue(value: .date(evening), layer: "user")])
+        #expect(moved.values["day"]?.dateValue?.millisecondsSince1970 == 1_795_460_400_500)
+        #expect(moved.values["both"]?.dateValue?.millisecondsSince1970 == 1_795_426_215_000)
+        for text in ["2026-11-23T09:30:60", "2026-11-23T09:60", "2026-11-23T09:30:7", "2026-11-23T09:30:15.5"] {
+            #expect(try input(["both": text]).errors.count == 1, "\(text)")
+        }
         let tree = pageTree(["Root": Self.specifiers])
         let values = Dictionary(
             uniqueKeysWithValues: dates.values.map { ($0.key, PageValue(value: $0.value, layer: "user")) })

@@ -66,11 +66,13 @@ package struct ListDraft: Sendable {
     }
 
     /// Reads the fields of the draft's page as a whole: with one refused field nothing changes.
-    /// - Parameter view: the page as it was shown.
-    package mutating func take(_ fields: [String: String], shown: [String: String] = [:], of view: PageView)
-        -> PageInput
-    {
-        let input = PageInput(fields, shown: shown, of: view, schema)
+    /// - Parameters:
+    ///   - view: the page as it was shown.
+    ///   - line: as ``PageInput`` has it.
+    package mutating func take(
+        _ fields: [String: String], shown: [String: String] = [:], of view: PageView, line: Int? = nil
+    ) -> PageInput {
+        let input = PageInput(fields, shown: shown, of: view, schema, line: line)
         guard input.errors.isEmpty else { return input }
         for (key, value) in input.values { content[key] = value }
         for key in input.empty { content[key] = nil }

@@ -37,11 +37,14 @@ package struct PageInput: Sendable, Equatable {
     ///   - view: the page as it is; fields of other keys, and edits of rows that its reader cannot edit, are refused.
     ///   - schema: the app's, which judges.
     ///   - access: the access that a property must at least have for the person who types.
+    ///   - line: the index of the row on whose line the field was typed (PAG-35): that row alone is read, and a date
+    ///     has its seconds. nil: of rows of one key the first that is editable.
     package init(
         _ fields: [String: String], shown: [String: String] = [:], of view: PageView, _ schema: SettingsSchema,
-        by access: SettingAccess = .user
+        by access: SettingAccess = .user, line: Int? = nil
     ) {
-        let rows = Dictionary(view.rows.compactMap { row in row.key.map { ($0, row) } }) { first, second in
+        let meant = view.rows.filter { line == nil || $0.index == line }
+        let rows = Dictionary(meant.compactMap { row in row.key.map { ($0, row) } }) { first, second in
             first.isEditable ? first : second
         }
         for (key, text) in fields.sorted(by: { $0.key < $1.key }) {
@@ -51,11 +54,12 @@ package struct PageInput: Sendable, Equatable {
             }
             let text = Self.lines(text)
             let field = Field(row: row, declaration: declaration)
-            if field.isSame(text, shown[key] ?? row.input) { continue }
+            let present = line == nil ? row.input : row.lineInput
+            if field.isSame(text, shown[key] ?? present) { continue }
             if row.isSecret { secrets.insert(key) } else { typed[key] = text }
             if let lock = row.lock {
                 errors[key] = lock.text.isEmpty ? "It cannot be edited on this page." : lock.text
-            } else if !field.isSame(text, row.input) {
+            } else if !field.isSame(text, present) {
                 read(text, field)
             }
         }
@@ -294,30 +298,35 @@ package struct PageInput: Sendable, Equatable {
         return second == 0 ? text : "\(text):\(second.padded(to: 2))"
     }
 
-    /// The date of a text; a time alone stays on its day.
+    /// The date of a text; a day alone keeps the time of day, and a time alone the day.
     private static func date(_ text: String, _ traits: DateTraits, _ present: PropertyListDate?) -> PropertyListDate? {
         let parts = text.split(separator: "T", omittingEmptySubsequences: false).map(String.init)
-        let today = present.map { $0.millisecondsSince1970.floored(by: 86_400_000) } ?? 0
-        let minutes: Int64? =
+        let now = present?.millisecondsSince1970 ?? 0
+        let today = now.floored(by: dayLength) * dayLength
+        let milliseconds: Int64? =
             switch (traits.mode, parts.count) {
-            case (.date, 1): day(parts[0]).map { $0 * 1440 }
-            case (.time, 1): minute(parts[0]).map { today * 1440 + $0 }
-            case (.dateAndTime, 2): day(parts[0]).flatMap { day in minute(parts[1]).map { day * 1440 + $0 } }
+            case (.date, 1): day(parts[0]).map { $0 + now - today }
+            case (.time, 1): time(parts[0]).map { today + $0 }
+            case (.dateAndTime, 2): day(parts[0]).flatMap { day in time(parts[1]).map { day + $0 } }
             default: nil
             }
-        return minutes.flatMap { PropertyListDate(millisecondsSince1970: $0 * 60_000) }
+        return milliseconds.flatMap { PropertyListDate(millisecondsSince1970: $0) }
     }
 
+    /// Milliseconds of a day.
+    private static let dayLength: Int64 = 86_400_000
+
+    /// The milliseconds from 1970 to a day.
     private static func day(_ text: String) -> Int64? {
         let parts = numbers(text, "-", [4, 2, 2])
-        return parts.flatMap { CivilDate(year: $0[0], month: $0[1], day: $0[2])?.daysSince1970 }
+        return parts.flatMap { CivilDate(year: $0[0], month: $0[1], day: $0[2])?.daysSince1970 }.map { $0 * dayLength }
     }
 
-    private static func minute(_ text: String) -> Int64? {
-        // A browser may send seconds.
-        let parts = numbers(text, ":", [2, 2]) ?? numbers(text, ":", [2, 2, 2])
-        guard let parts, parts[0] < 24, parts[1] < 60 else { return nil }
-        return parts[0] * 60 + parts[1]
+    /// The milliseconds from midnight to a time.
+    private static func time(_ text: String) -> Int64? {
+        let parts = numbers(text, ":", [2, 2]).map { $0 + [0] } ?? numbers(text, ":", [2, 2, 2])
+        guard let parts, parts[0] < 24, parts[1] < 60, parts[2] < 60 else { return nil }
+        return ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * 1000
     }
 
     private static func numbers(_ text: String, _ separator: Character, _ lengths: [Int]) -> [Int64]? {

@@ -31,9 +31,15 @@ extension PageView.Row {
         case .text, .multilineText:
             // A text of a list may have line ends itself, as no field shows it.
             value.map { type == .strings ? PropertyListJSON.text($0) : line(ofField: shown) } ?? ""
-        case .date(let traits): line(of: traits)
+        case .date: lineOfDate
         default: Self.onOneLine(zoned)
         }
+    }
+
+    /// The text of the field that the line shows: ``input``, with the seconds of a date that has any.
+    package var lineInput: String {
+        guard case .date(let traits) = kind, let date else { return input }
+        return PageInput.shown(.date(date), traits)
     }
 
     /// The default on one line; empty where none is shown.
@@ -114,9 +120,9 @@ extension PageView.Row {
     }
 
     /// A date with its zone; beside the running app's own text, if it has one.
-    private func line(of traits: DateTraits) -> String {
+    private var lineOfDate: String {
         guard !input.isEmpty else { return Self.onOneLine(shown) }
-        let whole = date.map { PageInput.shown(.date($0), traits) } ?? input
+        let whole = lineInput
         if shown == whole || shown.isEmpty { return "\(whole) UTC" }
         return "\(Self.onOneLine(shown)) (\(whole) UTC)"
     }

@@ -263,16 +263,17 @@ struct PageEditor {
             return .refuse("A list of texts is typed as JSON, each text without a line end\(example).")
         }
         let fields = [key: field]
-        let shown = [key: row.input]
+        let shown = [key: row.lineInput]
         switch screens[screens.count - 1] {
         case .draft(let list, var draft, let old):
-            let input = draft.take(fields, shown: shown, of: view(draft))
+            let input = draft.take(fields, shown: shown, of: view(draft), line: row.index)
             if let error = input.errors[key] { return .refuse(error) }
             screens[screens.count - 1] = .draft(list: list, draft, of: old)
             return .show
         case .page(let name):
             guard let view = PageView.make(tree, document.schema, page: name, request) else { return noRow }
-            let input = PageInput(fields, shown: shown, of: view, document.schema, by: request.editor)
+            let input = PageInput(
+                fields, shown: shown, of: view, document.schema, by: request.editor, line: row.index)
             if let error = input.errors[key] { return .refuse(error) }
             let isSame = input.values.isEmpty && input.empty.isEmpty
             return isSame ? .say(["It has that value already."]) : .set(input.values, empty: input.empty)
