@@ -268,4 +268,21 @@ private final class BundledPreferences: Configuration, @unchecked Sendable {
         let (none, bare) = try told(300)
         #expect(none.layout == nil && none.schema.declarations.count == 5 && bare.contains("has no pages"))
     }
+
+    @Test("SET-51, PAG-7: an infinite bound is a mistake at start, and not told as pages that are too large")
+    func infiniteBound() {
+        /// `@unchecked`: its property is a wrapper around state behind a mutex.
+        final class Endless: Configuration, @unchecked Sendable {
+            @Edit("Level", in: 0...Double.infinity) var level = 1.0
+            override var settingsBundle: String? { bundlePath.withLock(\.self) }
+            required init() { super.init(problems: .collect, preferences: MemoryPreferences()) }
+        }
+        write("Root.plist", specifier("level"))
+        bundlePath.withLock { $0 = place.path }
+        defer { bundlePath.withLock { $0 = nil } }
+        let app = Endless()
+        #expect(app.declarationProblems == [.infiniteBound(property: "level")])
+        let events = app.observedEvents()
+        #expect(app.announcedSchema == nil && !"\(events.all)".contains("too large"))
+    }
 }

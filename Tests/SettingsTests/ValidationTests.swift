@@ -189,6 +189,30 @@ import Testing
         #expect(SettingsSchema([]).problems == [.noProperties])
     }
 
+    @Test("SET-45, SET-51: an infinite bound and one value for on and off are mistakes; the booleans take its place")
+    func formsOfValues() {
+        let (level, gain) = (
+            SettingDeclaration(
+                name: "level", type: .float, editor: .edit, summary: "", bounds: .float(0...Float.infinity),
+                initialValue: .float(0)),
+            SettingDeclaration(
+                name: "gain", type: .double, editor: .edit, summary: "", bounds: .double(-Double.infinity...0),
+                initialValue: .double(0))
+        )
+        let toggle = SettingDeclaration(
+            name: "same", type: .boolean, editor: .toggle, summary: "", toggleValues: ToggleValues(on: 1, off: 1),
+            initialValue: .boolean(false))
+        #expect(
+            SettingsSchema([level, gain, toggle]).problems == [
+                .infiniteBound(property: "level"), .infiniteBound(property: "gain"),
+                .equalToggleValues(property: "same"),
+            ])
+        for isOn in [true, false] {
+            let stored = toggle.stored(.boolean(isOn))
+            #expect(stored.flatMap { toggle.value(stored: $0) } == .boolean(isOn))
+        }
+    }
+
     @Test func shortestDecimalTextHasNoExponentAndNoNeedlessFraction() {
         let texts: [(SettingValue, String)] = [
             (.double(56), "56"), (.double(0.5), "0.5"), (.double(1e21), "1" + String(repeating: "0", count: 21)),

@@ -160,8 +160,8 @@ extension DeclarationProblem {
     fileprivate var endsJudgement: Bool {
         switch self {
         case .duplicateName, .invalidName, .invalidPattern: true
-        case .noProperties, .notASetting, .noChoices, .duplicateLabel, .choice, .invalidDateFormat, .manifest,
-            .invalidSync, .unusableKey, .defaultValue, .notAnnounced:
+        case .noProperties, .notASetting, .noChoices, .infiniteBound, .equalToggleValues, .duplicateLabel, .choice,
+            .invalidDateFormat, .manifest, .invalidSync, .unusableKey, .defaultValue, .notAnnounced:
             false
         }
     }

@@ -37,6 +37,15 @@ public enum SettingBounds: Sendable, Equatable {
         }
     }
 
+    /// Whether a property list can hold both.
+    package var isFinite: Bool {
+        switch self {
+        case .integer: true
+        case .float(let range): range.lowerBound.isFinite && range.upperBound.isFinite
+        case .double(let range): range.lowerBound.isFinite && range.upperBound.isFinite
+        }
+    }
+
     package var text: String { "\(values.least.text) to \(values.most.text)" }
 }
 
@@ -117,13 +126,18 @@ extension SettingDeclaration {
     /// The value that a store or a settings page keeps for this property; nil if it is none of the property's type.
     package func value(stored: PropertyListValue) -> SettingValue? {
         guard type == .boolean else { return SettingValue(stored, as: type) }
-        return (toggleValues ?? ToggleValues()).isOn(stored).map { .boolean($0) }
+        return distinctToggleValues.isOn(stored).map { .boolean($0) }
     }
 
     /// The form in which stores and settings pages keep the value; nil for ``SettingValue/nothing``.
     package func stored(_ value: SettingValue) -> PropertyListValue? {
-        guard case .boolean(let isOn) = value, let toggleValues else { return value.propertyListValue }
-        return isOn ? toggleValues.on : toggleValues.off
+        guard case .boolean(let isOn) = value else { return value.propertyListValue }
+        return isOn ? distinctToggleValues.on : distinctToggleValues.off
+    }
+
+    /// The stored values that mean on and off. One value for both would be on for ever: the booleans take its place.
+    private var distinctToggleValues: ToggleValues {
+        toggleValues.flatMap { $0.on == $0.off ? nil : $0 } ?? ToggleValues()
     }
 
     /// The value for people: redacted if it is secret.

@@ -121,6 +121,10 @@ public enum DeclarationProblem: Error, Sendable, Equatable {
     case invalidPattern(property: String, reason: String)
     /// A choice without a value to choose.
     case noChoices(property: String)
+    /// An infinite bound, which no property list can hold.
+    case infiniteBound(property: String)
+    /// One stored value for on and off; the booleans take its place.
+    case equalToggleValues(property: String)
     /// Two choices of one label.
     case duplicateLabel(property: String, label: String)
     /// A choice breaks the property's own rule.
@@ -152,6 +156,9 @@ extension DeclarationProblem: CustomStringConvertible {
             "'\(name)' is no name for a property: 1 to 256 bytes, and not '\(PreferenceEntries.shadowKey)'"
         case .invalidPattern(let property, let reason): "\(property): \(reason)"
         case .noChoices(let property): "\(property): a choice needs at least one value"
+        case .infiniteBound(let property): "\(property): a bound is infinite; state a finite one"
+        case .equalToggleValues(let property):
+            "\(property): on and off are stored as the same value; state two different ones"
         case .duplicateLabel(let property, let label): "\(property): the label '\(label)' is used twice"
         case .choice(let error, let label): "choice '\(label)' of \(error)"
         case .invalidDateFormat(let reason): reason

@@ -194,6 +194,7 @@ private struct DeclarationCheck {
         for declaration in declarations {
             checkName(declaration.name)
             checkChoices(declaration)
+            checkForms(declaration)
             patterns.append(compiled(declaration))
         }
     }
@@ -212,6 +213,13 @@ private struct DeclarationCheck {
         var labels: Set<String> = []
         for choice in declaration.choices where !labels.insert(choice.label).inserted {
             problems.append(.duplicateLabel(property: declaration.name, label: choice.label))
+        }
+    }
+
+    private mutating func checkForms(_ declaration: SettingDeclaration) {
+        if declaration.bounds?.isFinite == false { problems.append(.infiniteBound(property: declaration.name)) }
+        if let values = declaration.toggleValues, values.on == values.off {
+            problems.append(.equalToggleValues(property: declaration.name))
         }
     }
 

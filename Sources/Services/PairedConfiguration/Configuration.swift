@@ -199,9 +199,11 @@ extension Configuration {
             }
             return document
         }
-        report(.notCarried("pages"))
-        return try SchemaDocument(
+        // A schema that cannot be written without them either has another fault.
+        let document = try SchemaDocument(
             writing: declarations.withoutSecrets(of: tree, hasPages: false), buttons: buttons)
+        report(.notCarried("pages"))
+        return document
     }
 
     private func report(_ problem: SettingsBundleProblem) {

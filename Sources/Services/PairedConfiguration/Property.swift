@@ -211,8 +211,8 @@ extension DeclarationProblem {
     fileprivate var isStructural: Bool {
         switch self {
         case .noProperties, .notASetting, .duplicateName, .invalidName: true
-        case .invalidPattern, .invalidDateFormat, .manifest, .noChoices, .duplicateLabel, .choice, .invalidSync,
-            .unusableKey, .defaultValue, .notAnnounced:
+        case .invalidPattern, .invalidDateFormat, .manifest, .noChoices, .infiniteBound, .equalToggleValues,
+            .duplicateLabel, .choice, .invalidSync, .unusableKey, .defaultValue, .notAnnounced:
             false
         }
     }
