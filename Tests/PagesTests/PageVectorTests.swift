@@ -72,6 +72,7 @@ extension PageFileOrder {
         case .missingKey(let key): ["missingKey", .string(key)]
         case .unequalLists(let key): ["unequalLists", .string(key)]
         case .repeatedValue(let key): ["repeatedValue", .string(key)]
+        case .reversedBounds: ["reversedBounds"]
         case .unsupported(let key): ["unsupported", .string(key)]
         }
     }

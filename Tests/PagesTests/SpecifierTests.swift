@@ -113,6 +113,20 @@ import Testing
         #expect(refined[2].editor == .choice && refined[2].choices.map(\.label) == ["A", "B"])
     }
 
+    @Test("PAG-9: bounds that a float cannot hold are reported and not taken")
+    func boundsOfFloats() {
+        for (least, most) in [(0.0, 1e300), (-1e300, 1), (1e39, 1e40)] {
+            var bundle = SettingsBundle(
+                page([
+                    "Type": "PSSliderSpecifier", "Key": "k", "MinimumValue": .real(least), "MaximumValue": .real(most),
+                ]))
+            let refined = bundle.refine([SettingDeclaration("k", .float, .preference, initial: .float(1))])
+            #expect(refined.first?.bounds == nil && refined.first?.editor == .preference)
+            let place = SettingsPageLocation(page: "Root", index: 0)
+            #expect(bundle.problems == [.differentRule(key: "k", place)])
+        }
+    }
+
     @Test("PAG-9: a further place of a key with another type or other bounds than the property's is told once")
     func furtherPlaces() {
         func slider(_ maximum: PropertyListValue) -> Specifier {

@@ -162,6 +162,10 @@ def specifiers():
         ("a segue", {"Type": "PSChildPaneSpecifier", "IASKSegueIdentifier": "s"}, [["unsupported", "IASKSegueIdentifier"]]),
     ):
         cases.add(name, "PAG-4", canonical(told), faults=faults)
+    cases.add("a minimum above the maximum", "PAG-4",
+              canonical({"Type": "PSSliderSpecifier", "Key": "k", "MinimumValue": 5}),
+              property=notation({"key": "k", "type": "double", "editor": "slider", "default": 5.0}),
+              faults=[["reversedBounds"]])
     for name, told, row, fault in (
         ("a value that stands twice", {"Type": "PSMultiValueSpecifier", "Values": [1, 2, 1], "Titles": ["a", "b", "c"]},
          {"type": "integer", "editor": "choice", "nothing": True,

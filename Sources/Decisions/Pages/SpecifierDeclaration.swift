@@ -53,14 +53,19 @@ extension Specifier {
     /// Whether on and off are one value.
     var hasEqualToggleValues: Bool { toggleValues.map { $0.on == $0.off } ?? false }
 
+    /// The ends of a slider.
+    private var ends: (least: Double, most: Double) { (number(.minimum) ?? 0, number(.maximum) ?? 1) }
+
+    /// Whether no value lies between the ends.
+    var hasReversedBounds: Bool { ends.least > ends.most }
+
     private func slider(_ key: String) -> SettingDeclaration {
-        let (least, most) = (number(.minimum) ?? 0, number(.maximum) ?? 1)
-        let isOrdered = least <= most
+        let (least, most) = ends
         guard flag(.isInteger) == true, let first = Int(exactly: least.rounded()),
             let last = Int(exactly: most.rounded())
         else {
-            return declared(
-                key, .double, .slider, bounds: isOrdered ? .double(least...most) : nil, otherwise: .double(least))
+            let bounds = hasReversedBounds ? nil : SettingBounds.double(least...most)
+            return declared(key, .double, .slider, bounds: bounds, otherwise: .double(least))
         }
         return declared(
             key, .integer, .slider, bounds: first <= last ? .integer(first...last) : nil, otherwise: .integer(first))
@@ -171,7 +176,9 @@ extension SettingBounds {
         let (lower, upper) = ends
         switch type {
         case .double: return .double(lower...upper)
-        case .float: return .float(Float(lower)...Float(upper))
+        case .float:
+            let bounds = SettingBounds.float(Float(lower)...Float(upper))
+            return bounds.isFinite ? bounds : nil
         case .integer:
             guard let first = Int(exactly: lower), let last = Int(exactly: upper) else { return nil }
             return .integer(first...last)

@@ -36,6 +36,7 @@ extension Specifier {
             if texts(key).count != count { faults.append(.unequalLists(key.rawValue)) }
         }
         faults += repetitions.map { .repeatedValue($0.rawValue) }
+        if kind == .slider, hasReversedBounds { faults.append(.reversedBounds) }
         for key in SpecifierKey.allCases where key.unsupported != nil && self[key] != nil && flag(key) != false {
             faults.append(.unsupported(key.rawValue))
         }

@@ -69,6 +69,8 @@ public enum SpecifierFault: Sendable, Equatable {
     case unequalLists(String)
     /// A value that stands twice, so that one of its two meanings is never seen.
     case repeatedValue(String)
+    /// A slider whose minimum is above its maximum, so that it has no bounds.
+    case reversedBounds
     /// A key that asks for what Linux does not have.
     case unsupported(String)
 }
@@ -108,6 +110,7 @@ extension SpecifierFault: CustomStringConvertible {
         case .missingKey(let key): "'\(key)' is missing"
         case .unequalLists(let key): "'\(key)' has not as many elements as the values"
         case .repeatedValue(let key): "'\(key)' repeats a value"
+        case .reversedBounds: "'MinimumValue' (0 without it) is above 'MaximumValue' (1 without it)"
         case .unsupported(let key): "'\(key)' asks for what Linux does not have"
         }
     }
