@@ -70,6 +70,11 @@ import Testing
     func aSetHasEachElementOnce() {
         #expect(SettingValue.set([2, "a", 2, 1, "a"]) == SettingValue.set(["a", 1, 2]))
         #expect(SettingValue.set([1]) != SettingValue.set([1.0]))
+        let (short, long) = ("\u{E9}", "e\u{301}")
+        for texts in [[short, long], [long, short]] {
+            let value = SettingValue(.array(texts.map { .string($0) }), as: .set)
+            #expect(value == .array([.string(long)]), "one text in two spellings")
+        }
         let schema = SettingsSchema([Self.declaration(.set, .set([]))])
         #expect(schema.problem(of: .set(["b", "a"]), at: 0) == nil)
         #expect(schema.problem(of: .array(["a", "a"]), at: 0)?.rule == .type(.set))

@@ -36,14 +36,14 @@ public enum SettingValue: Sendable, Equatable {
     /// An optional that is nil.
     case nothing
 
-    /// The value of a set: each element once, in one order, so that equal sets are equal values.
+    /// The value of a set: each element once, in one order, so that equal sets are equal values. Texts that are equal
+    /// for Unicode are one element, as in a `Set<String>`.
     public static func set(_ elements: [PropertyListValue]) -> SettingValue {
-        var unique: [String: [PropertyListValue]] = [:]
-        for element in elements {
-            let text = element.description
-            if unique[text]?.contains(element) != true { unique[text, default: []].append(element) }
-        }
-        return .array(unique.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.flatMap(\.value))
+        let texts = elements.map { (text: $0.description, element: $0) }
+        var known: Set<String> = []
+        return .array(
+            texts.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
+                .filter { known.insert($0.text).inserted }.map(\.element))
     }
 
     func isOf(_ type: SettingType, allowsNothing: Bool) -> Bool {
