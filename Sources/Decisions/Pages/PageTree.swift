@@ -230,7 +230,8 @@ extension PageTree {
     }
 }
 
-/// The order of a walk: a child before what follows it, and pages that child panes do not lead to at the end.
+/// The order of a walk: all of a page's entries, then the pages of its child panes in their order, each with its own
+/// before the next; and pages that child panes do not lead to at the end.
 private struct PageWalk {
     private var known: Set<String>
     /// The next page is the last.
