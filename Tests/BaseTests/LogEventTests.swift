@@ -41,6 +41,12 @@ import Testing
         #expect(line(.text("digest", exact + "b")).hasSuffix(exact + "b"))
     }
 
+    @Test("SET-86: a quoted text has no character that could be taken for something else")
+    func quotedTextIsEscaped() {
+        let text = "\u{202E}a\u{2028}b\n\u{200B}\u{7F}\u{E4}"
+        #expect(OutsideText.quoted(text) == "'\\u{202E}a\\u{2028}b\\n\\u{200B}\\u{7F}\u{E4}'")
+    }
+
     @Test func numbersOfAnySizeAreKept() {
         #expect(line(.integer("n", UInt64.max)).hasSuffix(" n=18446744073709551615"))
         #expect(line(.integer("n", Int64.min)).hasSuffix(" n=-9223372036854775808"))

@@ -202,8 +202,8 @@ enum LogText {
     }
 }
 
-// How text of others is shown within an error: quoted, control characters escaped, cut at the limit for peers' text, so
-// that it can neither forge a line nor flood a terminal. A line of the log has its own rule (LogText), because there
+// How text of others is shown within an error: quoted, deceptive characters escaped, cut at the limit for peers' text,
+// so that it can neither forge a line nor flood a terminal. A line of the log has its own rule (LogText), because there
 // our text counts too.
 
 /// Names and values that come from outside, made safe to show.
@@ -212,8 +212,7 @@ package enum OutsideText {
     package static func quoted(_ text: String) -> String {
         var shown = ""
         for scalar in text.unicodeScalars {
-            let isPlain = scalar.value >= 32 && scalar.value != 127 && !(0x80...0x9F).contains(scalar.value)
-            let piece = isPlain ? String(scalar) : scalar.escaped(asASCII: true)
+            let piece = scalar.isDeceptive ? scalar.escaped(asASCII: true) : String(scalar)
             guard shown.utf8.count + piece.utf8.count <= LogText.outsideLimit else { return "'\(shown)'..." }
             shown += piece
         }
