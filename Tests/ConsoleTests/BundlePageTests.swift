@@ -294,7 +294,7 @@ import Testing
         "CON-12: forged fields change nothing: beyond bounds, of other pages, hidden, shown only, of lists, of no choice",
         arguments: [
             "v.volume=11", "v.volume=-1", "v.volume=1e400", "v.volume=", "v.speed=f", "v.until=09:30", "v.version=2",
-            "v.accounts=x", "v.tone=3", "v.tone=%23x", "v.mute=silent", "v.user=x", "v.quiet=1", "v.=1",
+            "v.accounts=x", "v.tone=3", "v.tone=%23x", "v.mute=maybe", "v.user=x", "v.quiet=1", "v.=1",
             "v.name=ok&v.x=1",
         ])
     func forged(fields: String) throws {

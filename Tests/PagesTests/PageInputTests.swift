@@ -55,6 +55,24 @@ import Testing
         #expect(try input(["day": ""], day).empty == ["day"] && input(["day": ""]).empty.isEmpty)
     }
 
+    @Test("SET-45: a toggle takes the texts of its two stored values before the words for yes and no")
+    func toggles() throws {
+        for (on, off) in [("EIN", "AUS"), ("no", "yes"), (0, 1)] as [(PropertyListValue, PropertyListValue)] {
+            let declaration = SettingDeclaration(
+                "t", .boolean, .toggle, toggleValues: ToggleValues(on: on, off: off), initial: .boolean(false))
+            let schema = SettingsSchema([declaration])
+            let tree = PageTree(declarations: [declaration])
+            for (stored, other) in [(on, off), (off, on)] {
+                let values = ["t": PageValue(value: other, layer: "user")]
+                let view = try #require(PageView.make(tree, schema, PageRequest(values: values)))
+                for text in [stored.stringValue ?? stored.description, stored == on ? "on" : "off"] {
+                    #expect(PageInput(["t": text], of: view, schema).values == ["t": stored], "\(text)")
+                }
+                #expect(PageInput(["t": "maybe"], of: view, schema).errors.count == 1)
+            }
+        }
+    }
+
     @Test("PAG-16: a field is an edit only if its text is not the one that was shown, whatever is stored now")
     func touched() throws {
         let values = [

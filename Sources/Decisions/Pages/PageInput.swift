@@ -192,8 +192,7 @@ package struct PageInput: Sendable, Equatable {
         func value(of text: String) -> PropertyListValue? {
             switch row.kind {
             case .toggle:
-                let word = ["on": true, "off": false][text.lowercased()] ?? ToggleValues().isOn(.string(text))
-                return word.flatMap { declaration.stored(.boolean($0)) }
+                return isOn(text).flatMap { declaration.stored(.boolean($0)) }
             case .choice(let choices), .radio(let choices):
                 let option = choices.options.first { $0.input.utf8.elementsEqual(text.utf8) }
                 return option?.value ?? PageInput.value(of: text, declaration)
@@ -201,6 +200,17 @@ package struct PageInput: Sendable, Equatable {
             case .text, .secureText, .multilineText, .slider: return PageInput.value(of: text, declaration)
             case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return nil
             }
+        }
+
+        /// The state of a toggle: by a form's own words, by the texts of its two stored values, or by a word for yes or
+        /// no.
+        private func isOn(_ text: String) -> Bool? {
+            if let isOn = ["on": true, "off": false][text.lowercased()] { return isOn }
+            let stored = [true, false].first { isOn in
+                let value = declaration.stored(.boolean(isOn))
+                return value.map { ($0.stringValue ?? $0.description).utf8.elementsEqual(text.utf8) } ?? false
+            }
+            return stored ?? ToggleValues().isOn(.string(text))
         }
     }
 
