@@ -209,6 +209,8 @@ import Testing
         #expect(session.shown().contains("2  b") && session.type("2") == .show && session.type("1 c") == .show)
         #expect(session.type("done") == Self.tags(["a", "c"]))
         #expect(session.type("up 2") == Self.tags(["c", "a"]) && session.type("delete 1") == Self.tags(["a"]))
+        #expect(session.type("delete 9") == .refuse("There is no such item: the list has item 1 only."))
+        #expect(session.type("1 x") == .refuse("Type the number alone to open the item."))
         for line in ["up 1", "down 1", "delete 2", "delete", "delete \(Int.min)", "\(Int.min)", "1 x", "reset 1"] {
             let step = session.type(line)
             #expect(step.refusal != nil, "\(line)")

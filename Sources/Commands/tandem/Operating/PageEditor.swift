@@ -144,7 +144,7 @@ struct PageEditor {
         case (.back, .page), (.back, .list), (.cancel, .draft): return back()
         case (.done, .draft(let key, let draft, let old)): return done(key, draft, old)
         case (.add, .list(let key)): return open(key, at: nil)
-        case (_, .list(let key)): return inList(key, word, rest ?? first, isAlone: rest == nil)
+        case (_, .list(let key)): return inList(key, word, word == nil ? first : rest ?? "", isAlone: rest == nil)
         case (.reset, .page), (.empty, _):
             guard let row = rest.flatMap(row) else { return noRow }
             return word == .reset ? reset(row) : edit(row, "")
@@ -199,12 +199,16 @@ struct PageEditor {
 
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
     private static var noValue: Step { .refuse("The row has no value.") }
-    private var noRow: Step {
-        switch rows.count {
-        case 0: .refuse("There is no such row: the page has none.")
-        case 1: .refuse("There is no such row: the page has row 1 only.")
-        default: .refuse("There is no such row: the page has the rows 1 to \(rows.count).")
-        }
+    private var noRow: Step { Self.noPart("row", rows.count, of: "page") }
+
+    private static func noPart(_ part: String, _ count: Int, of whole: String) -> Step {
+        let present =
+            switch count {
+            case 0: "none"
+            case 1: "\(part) 1 only"
+            default: "the \(part)s 1 to \(count)"
+            }
+        return .refuse("There is no such \(part): the \(whole) has \(present).")
     }
 
     private func row(_ number: String) -> PageView.Row? { Self.index(number, in: rows.indices).map { rows[$0] } }
@@ -293,7 +297,9 @@ struct PageEditor {
     }
 
     private mutating func inList(_ key: String, _ word: Word?, _ number: String, isAlone: Bool) -> Step {
-        guard let index = Self.index(number, in: items.indices) else { return Self.unknown }
+        guard let index = Self.index(number, in: items.indices) else {
+            return Int(number) == nil ? Self.unknown : Self.noPart("item", items.count, of: "list")
+        }
         guard let list = list(key), list.items == items, list.row.layer == layer else { return Self.changed }
         let change: EditableList.Change
         switch word {
