@@ -364,7 +364,7 @@ import Testing
                 .unsupported("a storyboard needs UIKit."), .unsupported("Entries of this type are not known."),
                 .unsupported("The app has no property for it."),
                 .unsupported("A value of type data cannot be edited here."),
-                .unsupported("The page does not exist."), .unsupported("The entry has no address."),
+                .unsupported("The page is missing or cannot be read."), .unsupported("The entry has no address."),
             ])
     }
 

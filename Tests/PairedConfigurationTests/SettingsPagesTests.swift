@@ -151,6 +151,14 @@ private final class BundledPreferences: Configuration, @unchecked Sendable {
         #expect(told.contains { $0.contains("line 1, column 12") })
     }
 
+    @Test("PAG-4: the report of a page that cannot be read names its file, of which a page may have several")
+    func unreadable() {
+        write("Root.plist", specifier("nameSetting"))
+        place.write(Array("<plist".utf8), to: "Root.inApp.plist")
+        let (_, events) = make()
+        #expect(events.count == 1 && "\(events)".contains("\(place.path("Root.inApp.plist")): line 1"))
+    }
+
     @Test("SET-89, PAG-10: a page has the language that Info.plist names for a reader whose languages it does not have")
     func ownLanguage() throws {
         bundle("Settings.bundle")

@@ -331,7 +331,7 @@ private struct PageMaking {
         case .custom: return .custom(page: request.isOfItem ? nil : specifier.page.flatMap { tree[$0]?.name })
         case .childPane:
             if let file = specifier.file {
-                return tree[file] == nil ? .unsupported("The page does not exist.") : .page(file)
+                return tree[file] == nil ? .unsupported("The page is missing or cannot be read.") : .page(file)
             }
             let reason = SpecifierKey.allCases.first { specifier[$0] != nil && $0.unsupported != nil }?.unsupported
             return .unsupported(reason.map { "\($0)." } ?? "The entry names no page.")

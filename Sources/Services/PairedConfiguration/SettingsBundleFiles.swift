@@ -88,12 +88,14 @@ struct SettingsBundleFiles {
         }
         let directories = zip(bundles, localised).map { (plain: $0, localised: $1) }
         for (directory, file) in PageFileOrder.candidates(for: name, device: device, in: directories) {
-            do {
-                let bytes = try directory.read(
+            let bytes: [UInt8]?
+            do throws(FileError) {
+                bytes = try directory.read(
                     named: file, limit: EnvironmentFile.limit, trust: .ownOrRootsAndUnwritable)
-                if let bytes { return try PropertyListXMLReader.readAny(bytes) }
-            } catch {
-                throw .unreadablePage(name, reason: "\(error)")
+            } catch { throw .unreadablePage(name, reason: "\(error)") }
+            guard let bytes else { continue }
+            do { return try PropertyListXMLReader.readAny(bytes) } catch {
+                throw .unreadablePage(name, reason: "\(directory.path)/\(file): \(error)")
             }
         }
         return nil
