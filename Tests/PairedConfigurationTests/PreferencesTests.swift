@@ -37,6 +37,13 @@ private final class LaterPreferences: Preferences, @unchecked Sendable {
     }
 }
 
+/// One whose `reset` removes a preference.
+///
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class ResettingPreferences: Preferences, @unchecked Sendable {
+    override func reset() { $sliderSetting.remove() }
+}
+
 /// A store that fails on request, and says when it was written.
 private final class OddStore: PreferenceStore {
     private let memory = MemoryPreferences()
@@ -260,6 +267,31 @@ private final class BusyStore: PreferenceStore {
             await changes.next()?.changes == [
                 SettingChange(name: "sliderSetting", old: .double(0.75), new: .double(0.5))
             ])
+    }
+
+    @Test("SET-25, SET-28: a value that others have removed is stored by an equal assignment, and an invalid one goes")
+    func equalAssignmentAndRemoval() async throws {
+        let store = OddStore()
+        let app = Preferences(preferences: store)
+        app.sliderSetting = 0.75
+        try app.writePreferences()
+        let stored = Set(store.entries.keys)
+        try store.update { _ in PreferenceEdit(values: ["enabledSetting": "loud"], removed: stored) }
+        try app.readPreferences()
+        #expect(app.sliderSetting == 0.75 && store.entries == ["enabledSetting": "loud"])
+        app.sliderSetting = 0.75
+        app.$enabledSetting.remove()
+        try app.writePreferences()
+        #expect(store.entries == ["sliderSetting": 0.75, "tandem.synced": ["sliderSetting": [0.75]]])
+        #expect(!app.isDirty)
+    }
+
+    @Test("SET-28: a removal by the app's reset is none of what is stored")
+    func removalInReset() throws {
+        let store = MemoryPreferences(["sliderSetting": 0.75])
+        let app = ResettingPreferences(preferences: store)
+        try app.writePreferences()
+        #expect(app.sliderSetting == 0.75 && store.entries["sliderSetting"] == 0.75)
     }
 
     @Test("SET-26: a complex value of one release is equal in the next; damaged bytes are the default and an event")

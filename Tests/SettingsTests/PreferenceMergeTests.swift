@@ -220,6 +220,51 @@ private struct Side {
             ])
     }
 
+    @Test("SET-22, SET-25: a value in force that others have removed from the store is stored when the app assigns it")
+    func assignedAgain() {
+        var store: PropertyListDictionary = [:]
+        let values: [SettingValue] = [.integer(60), .nothing, .boolean(true)]
+        let isChange = { (side: Side, index: Int) in
+            side.merge.isChange(from: side.values[index], to: values[index], at: index)
+        }
+        for (index, value) in values.enumerated() { side.set(value, at: index) }
+        // The next write has them.
+        for index in values.indices { #expect(!isChange(side, index)) }
+        side.synchronise(&store)
+        let whole = store
+        for index in values.indices { #expect(!isChange(side, index)) }
+        for gone: PropertyListDictionary in [[:], ["volume": 500, "name": 1, "logging": "loud"]] {
+            store = gone
+            side.synchronise(&store)
+            for (index, value) in values.enumerated() {
+                #expect(side.values[index] == value && isChange(side, index))
+                side.set(value, at: index)
+            }
+            side.synchronise(&store)
+            #expect(store == whole)
+            for index in values.indices { #expect(!isChange(side, index)) }
+        }
+        // Another spelling of the editor's is the same value.
+        store["logging"] = 1
+        side.synchronise(&store)
+        #expect(!isChange(side, 2))
+        // A damaged store is begun again by any assignment.
+        _ = side.merge.merge(nil, side.values)
+        for index in values.indices { #expect(isChange(side, index)) }
+    }
+
+    @Test("SET-27: the app's own assignment of the hook's value is no default any longer")
+    func aDefaultThatIsAssigned() {
+        side.set(.integer(60), isDefault: true)
+        #expect(!side.merge.isChange(from: .integer(60), to: .integer(60), at: 0, isDefault: true))
+        #expect(side.merge.isChange(from: .integer(60), to: .integer(60), at: 0))
+        side.set(.integer(60))
+        #expect(!side.merge.isChange(from: .integer(60), to: .integer(70), at: 0, isDefault: true))
+        var store: PropertyListDictionary = ["volume": 50, "tandem.synced": ["volume": [50]]]
+        side.synchronise(&store)
+        #expect(side.values[0] == .integer(60) && store["volume"] == 60)
+    }
+
     @Test("SET-26: an entry that is not valid is reported once and stays; the value in force stays, too")
     func anInvalidEntry() {
         var store: PropertyListDictionary = ["volume": 500, "tandem.synced": ["volume": [60]]]
@@ -271,6 +316,24 @@ private struct Side {
         var next = Side()
         next.synchronise(&store)
         #expect(next.values[0] == nil)
+    }
+
+    @Test("SET-28: a removal takes out an entry that is not taken, and what a store has that could not be read before")
+    func removalOfWhatIsNotInForce() {
+        #expect(side.merge.isChange(from: nil, to: nil, at: 0))
+        var late = side
+        var store: PropertyListDictionary = ["volume": 500, "tandem.synced": ["volume": [500]]]
+        side.synchronise(&store)
+        #expect(side.values[0] == nil && side.merge.isChange(from: nil, to: nil, at: 0))
+        #expect(!side.merge.isChange(from: nil, to: nil, at: 1))
+        side.set(nil)
+        #expect(!side.merge.isChange(from: nil, to: nil, at: 0))
+        side.synchronise(&store)
+        #expect(store.isEmpty && !side.merge.isChange(from: nil, to: nil, at: 0))
+        store = ["volume": 60, "tandem.synced": ["volume": [60]]]
+        late.set(nil)
+        late.synchronise(&store)
+        #expect(late.values[0] == nil && store.isEmpty)
     }
 
     @Test("SET-30: a store that cannot be read changes nothing, and the next change of the app writes all values")

@@ -51,7 +51,7 @@ private struct Schedule {
         let index = Int.random(in: 0..<2, using: &generator)
         let number = Int.random(in: 0..<12, using: &generator)
         let value: SettingValue? = number == 11 ? nil : number == 10 ? .nothing : .integer(number)
-        guard values[index] != value else { return }
+        guard merge.isChange(from: values[index], to: value, at: index) else { return }
         values[index] = value
         merge.changed(at: index, to: value)
         pending.insert(index)

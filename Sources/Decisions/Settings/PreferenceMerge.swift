@@ -245,6 +245,8 @@ package struct PreferenceMerge: Sendable {
     private var stored: PropertyListDictionary = [:]
     /// The most bytes of the entries that are no property's.
     private var foreignWeight = 0
+    /// The store could be read at the last look.
+    private var isReadable = true
 
     package init(_ schema: SettingsSchema) {
         declarations = schema.declarations
@@ -270,8 +272,27 @@ package struct PreferenceMerge: Sendable {
         records[index].isDefault = isDefault
     }
 
-    /// Whether the store lacks the value, which is a default.
-    package func isDefault(at index: Int) -> Bool { records[index].isPending && records[index].isDefault }
+    /// Whether setting a preference, or removing it, changes anything. The store decides as well as the value in force,
+    /// which stays where others have removed the entry or made it invalid.
+    /// - Parameters:
+    ///   - old: the stored preference in force; nil for none.
+    ///   - new: nil for a removal.
+    ///   - isDefault: the new value is a default, which takes the place of nothing but a default.
+    package func isChange(
+        from old: SettingValue?, to new: SettingValue?, at index: Int, isDefault: Bool = false
+    ) -> Bool {
+        let (record, name) = (records[index], declarations[index].name)
+        if isDefault { return old != new && (old == nil || record.isPending && record.isDefault) }
+        guard old == new else { return true }
+        // A default gives way to a value that the store turns out to have; the same value by the app does not.
+        guard !record.isPending else { return record.isDefault }
+        let shadow = stored[PreferenceEntries.shadowKey]?.dictionaryValue?[name]
+        return switch new {
+        case nil: !record.isKnown || stored[name] != nil || shadow != nil
+        case .nothing: !isReadable || stored[name] != nil || shadow != .array([])
+        case let value: !isReadable || record.seen.value != value
+        }
+    }
 
     /// Takes the editor's changes, and names the app's own that the store lacks.
     /// - Parameters:
@@ -284,6 +305,7 @@ package struct PreferenceMerge: Sendable {
     ) -> PreferenceOutcome {
         var outcome = PreferenceOutcome(values: values)
         var writing = StoreWriting(declarations, entries?.shadows ?? [:])
+        isReadable = entries != nil
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
         defer { weigh(entries) }
         for index in records.indices {
@@ -398,6 +420,7 @@ package struct PreferenceMerge: Sendable {
     /// The store has the changes of an outcome. Later changes of the app's are still to be written.
     package mutating func wrote(_ outcome: PreferenceOutcome) {
         stored = outcome.edit.applied(to: stored)
+        if !outcome.edit.isEmpty { isReadable = true }
         for written in outcome.written {
             records[written.index].wrote(written)
             records[written.index].attempted = nil

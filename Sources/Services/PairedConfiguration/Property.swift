@@ -92,7 +92,8 @@ public final class Property<Value: Sendable>: Sendable {
         }
     }
 
-    /// Removes the stored preference, so that the layers below it show.
+    /// Removes the stored preference, so that the layers below it show. An entry of the store that the property does
+    /// not take goes, too.
     public func remove() {
         if let home { home.store.remove(at: home.index) }
     }

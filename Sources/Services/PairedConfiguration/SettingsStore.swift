@@ -136,8 +136,7 @@ final class SettingsStore: Sendable {
             let old = state.layers.values(in: .storedPreference)[index]
             // Of the hook's values the last one counts, a subclass's behind its superclass's.
             let isDefault = state.defaulting != nil && state.defaulting == Linux.currentThread
-            let isOpen = !isDefault || old == nil || state.merge.isDefault(at: index)
-            guard old != value, isOpen else { return false }
+            guard state.merge.isChange(from: old, to: value, at: index, isDefault: isDefault) else { return false }
             if needsRoom, let fault = state.roomFault(setting: value, at: index) {
                 throw schema.error(of: value, at: index, rule: .notStorable(fault))
             }
@@ -151,7 +150,9 @@ final class SettingsStore: Sendable {
 
     func remove(at index: Int) {
         let isPending = state.withLock { state in
-            guard state.layers.values(in: .storedPreference)[index] != nil else { return false }
+            let old = state.layers.values(in: .storedPreference)[index]
+            // While `reset()` runs nothing is known of the store, and defaults are not stored.
+            guard state.resetting == nil, state.merge.isChange(from: old, to: nil, at: index) else { return false }
             notices.add(.changes(state.layers.removePreference(at: index)))
             state.merge.changed(at: index, to: nil)
             return true
