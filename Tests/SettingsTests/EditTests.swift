@@ -245,7 +245,7 @@ import Testing
         #expect(taken.errors.map(\.rule.name) == ["unknown-property", "type", "signed-only"])
         #expect(edits.dictionary == file)
         for other: PropertyListDictionary in [[:], ["v": 2, "values": [:]], ["v": 1], ["v": 1, "values": []]] {
-            #expect(SettingEdits(other) == nil)
+            #expect(SettingEdits(other) == nil && SettingEdits.isLater(other) == (other["v"] == 2))
         }
     }
 

@@ -63,6 +63,11 @@ package struct SettingEdits: Sendable, Equatable {
         }
     }
 
+    /// Whether a file is that of a later version, and not damaged.
+    package static func isLater(_ file: PropertyListDictionary) -> Bool {
+        file["v"]?.integerValue.map { $0 > 1 } ?? false
+    }
+
     package var dictionary: PropertyListDictionary {
         var dictionary: PropertyListDictionary = ["v": 1, "values": .dictionary(values)]
         if !nothing.isEmpty { dictionary["nothing"] = .array(nothing.keys.map { .string($0) }) }

@@ -348,18 +348,38 @@ import Testing
         #expect(row("notes") == nil)
     }
 
-    @Test("SCH-8: a file of edits that the app has damaged has none, and the next edit replaces it")
+    @Test("SCH-22: damaged edits are kept aside, logged and gone for the app too, and a later version's are refused")
     func damaged() throws {
-        _ = try startApp()
+        let app = try startApp()
+        let message = "the edits of an app are damaged and kept aside; it has none"
         let mistyped: PropertyListDictionary = ["v": 1, "values": 7]
-        for bytes in [Array("nonsense".utf8), try PropertyListWriter.write(mistyped)] {
+        let damages = [
+            Array("nonsense".utf8), try PropertyListWriter.write(mistyped), Array(repeating: 0, count: 430_081),
+        ]
+        for (number, bytes) in damages.enumerated() {
+            #expect(set(["volume": 80]).code == 0)
+            let reloads = app.reloads
             try folder().replace("edits.plist", with: bytes)
+            // One is found by an edit, the others by a reading.
+            if number == 2 { #expect(set(["notes": "x"]).code == 0) }
             #expect(row("volume")?["layer"] == "default")
+            #expect(try edits()?["values"] == (number == 2 ? ["notes": "x"] : [:]))
+            let name = "edits.plist.damaged" + (number == 0 ? "" : "-\(number + 1)")
+            #expect(try folder().read(name, limit: 1 << 20) == bytes)
+            nodes.run(until: { app.reloads > reloads })
+            #expect(nodes.lines(message).count == number + 1 && nodes.lines(message)[number].contains(name))
         }
-        try folder().replace("edits.plist", with: Array(repeating: 0, count: 430_081))
-        #expect(ask("settings-get").name == "store")
-        try folder().remove("edits.plist")
-        #expect(set(["volume": 80]).code == 0 && row("volume")?["value"] == 80)
+        nodes.stop(.secondary)
+        try folder().replace("edits.plist", with: [1])
+        try nodes.start(.secondary)
+        nodes.run(until: { nodes.lines(message).count == 4 })
+        let laterFile: PropertyListDictionary = ["v": 2, "edits": []]
+        let later = try PropertyListWriter.write(laterFile)
+        try folder().replace("edits.plist", with: later)
+        for answer in [ask("settings-get"), set(["volume": 80]), ask("settings-reset")] {
+            #expect(answer.name == "store")
+        }
+        #expect(try folder().read("edits.plist", limit: 1 << 20) == later)
         try folder().replace("schema.plist", with: [1, 2, 3])
         #expect(ask("settings-get").name == "store" && set(["volume": 81]).name == "not-found")
     }

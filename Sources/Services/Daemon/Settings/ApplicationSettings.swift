@@ -343,6 +343,15 @@ final class ApplicationSettings {
         return result.named
     }
 
+    /// The app has no edits now; it had those of the damaged file as long as it ran.
+    private func keptAside(_ name: String, of app: ApplicationIdentifier) {
+        device.log(
+            LogEvent(
+                .error, "the edits of an app are damaged and kept aside; it has none", .text("app", "\(app)"),
+                .text("file", name)), .app(app))
+        edited(app)
+    }
+
     private func edited(_ app: ApplicationIdentifier) {
         changed(app)
         reload(app)
@@ -390,13 +399,17 @@ final class ApplicationSettings {
     ) {
         for (app, owner) in device.owners() {
             let folder = folder(of: app, owner)
-            let job: @Sendable () throws(SettingsFailure) -> Int = { [marks] () throws(SettingsFailure) in
+            let job: @Sendable (SettingsFolder) throws(SettingsFailure) -> Int = {
+                [marks] folder throws(SettingsFailure) in
                 let count = try folder.takeBack(isMeant)
                 // A list with secrets may be among them, and the schema that would say so may be lost.
                 if count > 0 { marks.renew(app) }
                 return count
             }
-            worker.attempt(job) { [weak self] in self?.tookBack($0, of: app, or: failure) }
+            worker.perform({ folder.perform(job) }) { [weak self] result, aside in
+                if let aside { self?.keptAside(aside, of: app) }
+                self?.tookBack(result, of: app, or: failure)
+            }
         }
     }
 
@@ -463,15 +476,17 @@ final class ApplicationSettings {
         let folder = try folder(of: app)
         guard let digest = folder.schema else { throw .noSchema }
         do throws(SettingsFailure) {
-            return try await perform(for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
+            let (result, aside) = try await perform(for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
                 () throws(SettingsFailure) in
-                try job(folder)
+                folder.perform(job)
             }
+            if let aside { keptAside(aside, of: app) }
+            return try result.get()
         } catch {
             switch error {
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
-            case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .notStored,
-                .notAllowed:
+            case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .damagedEdits,
+                .laterEdits, .notStored, .notAllowed:
                 break
             }
             throw error

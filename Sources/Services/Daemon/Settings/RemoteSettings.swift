@@ -511,7 +511,8 @@ extension ControlFailure {
             for refusal in refusals { checks[refusal.key] = .dictionary(refusal.dictionary) }
             facts[SettingsOutcome.checks] = .dictionary(checks)
         case .wrongAnswer: self.init(.noAnswer, text)
-        case .document, .otherSchema, .unnamedSchema, .file, .notStored: self.init(.store, text)
+        case .document, .otherSchema, .unnamedSchema, .file, .damagedEdits, .laterEdits, .notStored:
+            self.init(.store, text)
         case .tooLarge, .busy: self.init(.full, text)
         }
     }

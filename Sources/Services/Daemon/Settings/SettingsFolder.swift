@@ -82,14 +82,36 @@ struct SettingsFolder: Sendable {
     /// The document as the paired device may know it; nil if the app has opened nothing to it.
     func open(of document: SchemaDocument) -> SchemaDocument? { schema.flatMap { documents.open($0, of: document) } }
 
-    /// The edits; a file that is none of ours has none.
+    /// The edits; without a file none.
     func edits() throws(SettingsFailure) -> SettingEdits {
-        do throws(FileError) {
-            let bytes = try read(SettingEdits.fileName, limit: SettingEdits.byteLimit)
-            let limits = SettingEdits.fileLimits
-            return bytes.flatMap { try? PropertyListReader.readDictionary($0, limits: limits) }
-                .flatMap { SettingEdits($0) } ?? SettingEdits()
-        } catch { throw .file(error) }
+        let bytes: [UInt8]?
+        do throws(FileError) { bytes = try read(SettingEdits.fileName, limit: SettingEdits.byteLimit) } catch {
+            if case .tooLarge = error { throw .damagedEdits }
+            throw .file(error)
+        }
+        guard let bytes else { return SettingEdits() }
+        guard let file = try? PropertyListReader.readDictionary(bytes, limits: SettingEdits.fileLimits) else {
+            throw .damagedEdits
+        }
+        if let edits = SettingEdits(file) { return edits }
+        throw SettingEdits.isLater(file) ? .laterEdits : .damagedEdits
+    }
+
+    /// Runs a job on the edits. A damaged file is first kept under a further name, and an empty one takes its place.
+    /// - Returns: with the job's result the further name, if there is one.
+    func perform<Value: Sendable>(
+        _ job: (SettingsFolder) throws(SettingsFailure) -> Value
+    ) -> (result: Result<Value, SettingsFailure>, aside: String?) {
+        let first = Result { () throws(SettingsFailure) in try job(self) }
+        guard case .failure(.damagedEdits) = first else { return (first, nil) }
+        do throws(SettingsFailure) {
+            let aside: String
+            do throws(FileError) { aside = try directory().keepAside(SettingEdits.fileName) } catch {
+                throw .file(error)
+            }
+            try write(SettingEdits())
+            return (Result { () throws(SettingsFailure) in try job(self) }, aside)
+        } catch { return (.failure(error), nil) }
     }
 
     /// Changes the edits; returns the result of the change, and whether it has changed any. A secret counts as changed

@@ -52,6 +52,10 @@ enum SettingsFailure: Error {
     /// The asker has as many changes under way as one may have.
     case busy
     case file(FileError)
+    /// The app's file of edits is none; it is kept aside before anybody is told so.
+    case damagedEdits
+    /// The app's file of edits is that of a later version of the daemon.
+    case laterEdits
     /// The daemon's store takes nothing.
     case notStored
 }
@@ -84,6 +88,10 @@ extension SettingsFailure: CustomStringConvertible {
                 + "\(SettingEdits.primaryRoom), of \(SettingEdits.primaryLimit) primaries"
         case .busy: "as many requests about settings are under way as one user or device may have"
         case .file(let error): error.textOfFixedPath
+        case .damagedEdits: "the file of the app's edits is damaged"
+        case .laterEdits:
+            "the app's edits are of a later version of the daemon, which this one neither reads nor changes; update it, "
+                + "or remove \(SettingEdits.fileName) from the app's directory"
         }
     }
 }
