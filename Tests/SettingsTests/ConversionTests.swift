@@ -101,6 +101,24 @@ import Testing
         #expect(Self.convert(.integer(9_007_199_254_740_993), .double) == nil)
     }
 
+    @Test("SET-8: a text of an integer is exact, however it is written")
+    func integersAreExact() {
+        let exact: [String: Int] = [
+            "123456789012345678.0": 123_456_789_012_345_678, "9007199254740993.0": 9_007_199_254_740_993, "+007": 7,
+            "-1.5e3": -1500, "15.00E+2": 1500, "2500e-2": 25, "-0.0": 0, "0e9": 0, ".5e1": 5,
+            "9e18": 9_000_000_000_000_000_000,
+            "9223372036854775807": .max, "-9.223372036854775808e18": .min, "-92233720368547758080E-1": .min,
+            String(repeating: "0", count: 400) + "1": 1,
+        ]
+        for (text, number) in exact {
+            #expect(Self.convert(.string(text), .integer) == .integer(number), "\(text)")
+        }
+        for text in [
+            "-9223372036854775809", "9223372036854775808", "4503599627370497.4", "5.0000000000000000001", "1e-400",
+            "1e19", "15e-1", "1e99999999999", "-", "e1", "1e", "1-1", "1.0.0", "1e1.0", "1e1e1",
+        ] { #expect(Self.convert(.string(text), .integer) == nil, "\(text)") }
+    }
+
     @Test("SET-8: an array of other things than strings is no list of strings")
     func listsOfStrings() {
         #expect(Self.convert(["a", 1], .strings) == nil)

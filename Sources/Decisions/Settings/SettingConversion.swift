@@ -58,7 +58,7 @@ package struct SettingConversion: Sendable {
         case .url: SettingURL(text).map { .url($0) }
         case .date: dates.date(text).map { .date($0) }
         case .data: .data(Array(text.utf8))
-        case .integer: Int(text).map { .integer($0) } ?? Self.real(text).flatMap { Self.number($0, as: .integer) }
+        case .integer: Self.integer(text).map { .integer($0) }
         case .float: Self.isDecimal(text) ? Float(text).flatMap { $0.isFinite ? .float($0) : nil } : nil
         case .double: Self.real(text).map { .double($0) }
         case .boolean, .strings, .array, .dictionary, .set, .coded: nil
@@ -69,6 +69,22 @@ package struct SettingConversion: Sendable {
     private static func real(_ text: String) -> Double? {
         guard isDecimal(text), let number = Double(text), number.isFinite else { return nil }
         return number
+    }
+
+    /// The integer that a decimal text is exactly, such as `56.0` and `1.5e3`. A real in between would round it.
+    private static func integer(_ text: String) -> Int? {
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
+        guard real(text) != nil, let shift = parts.count > 1 ? Int32(parts[1]) : 0 else { return nil }
+        let number = parts[0].split(separator: ".", omittingEmptySubsequences: false)
+        var digits = number.joined().drop { $0 == "+" || $0 == "-" || $0 == "0" }
+        var power = Int(shift) - (number.count > 1 ? number[1].count : 0)
+        while digits.last == "0" {
+            digits.removeLast()
+            power += 1
+        }
+        guard !digits.isEmpty else { return 0 }
+        guard (0..<19).contains(power) else { return nil }
+        return Int((text.hasPrefix("-") ? "-" : "") + digits + String(repeating: "0", count: power))
     }
 
     private static func isDecimal(_ text: String) -> Bool {
