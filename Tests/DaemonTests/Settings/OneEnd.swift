@@ -28,12 +28,19 @@ final class OneEnd {
     private final class Announced {
         var digest: [UInt8]?
         var reload: (@escaping () -> Void) -> Void = { _ in }
+        var describe: () async -> Void = {}
     }
 
     /// The digest that the secondary has announced.
     var digest: [UInt8]? {
         get { announced.digest }
         set { announced.digest = newValue }
+    }
+
+    /// Called when the file of a schema is there and the store does not name it yet.
+    var describe: () async -> Void {
+        get { announced.describe }
+        set { announced.describe = newValue }
     }
 
     init(as role: DeviceRole, with document: SchemaDocument? = nil) throws {
@@ -47,7 +54,11 @@ final class OneEnd {
         settings = ApplicationSettings(
             in: applications,
             device: ApplicationSettings.Surroundings(
-                owners: { [app: Linux.user] }, schema: { _ in digests }, describe: { _, _, _ in true },
+                owners: { [app: Linux.user] }, schema: { _ in digests },
+                describe: { _, _, _ in
+                    await announced.describe()
+                    return true
+                },
                 lost: { _, _ in }, signed: { _ in SignedValues() }, reload: { _, done in announced.reload(done) },
                 questions: PageQuestions(
                     to: PageQuestions.Surroundings(connected: { _ in nil }, offer: { _, _, _, _ in }),

@@ -56,6 +56,8 @@ final class ApplicationSettings {
     private let judge: FileWorker
     private var underWay: [SettingsPayer: Int] = [:]
     private let documents = SchemaDocumentCache()
+    /// The digests of the schemas that are being stored.
+    private var arriving: [ApplicationIdentifier: [UInt8]] = [:]
     /// One payer's costly schema stands before one job of each other payer, and no more.
     private var turns = JobTurns<SettingsPayer, () -> Void>(limit: 1)
     /// The requests that may wait for a change, until they are answered.
@@ -96,6 +98,8 @@ final class ApplicationSettings {
     func take(
         _ document: [UInt8], named digest: [UInt8], of app: ApplicationIdentifier, from user: UInt32
     ) async -> String? {
+        arriving[app] = digest
+        defer { if arriving[app] == digest { arriving[app] = nil } }
         do throws(SettingsFailure) {
             let folder = try folder(of: app)
             let digests = try await perform(for: .user(user)) { () throws(SettingsFailure) in
@@ -473,17 +477,22 @@ final class ApplicationSettings {
         isStillAllowed: @escaping () -> Bool = { true },
         _ job: @escaping @Sendable (SettingsFolder) throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
-        let folder = try folder(of: app)
+        var folder = try folder(of: app)
         guard let digest = folder.schema else { throw .noSchema }
+        let newer = arriving[app]
+        folder.arriving = newer
         do throws(SettingsFailure) {
             let (result, aside) = try await perform(for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
-                () throws(SettingsFailure) in
+                [folder] () throws(SettingsFailure) in
                 folder.perform(job)
             }
             if let aside { keptAside(aside, of: app) }
             return try result.get()
         } catch {
             switch error {
+            case .otherSchema where device.schema(app)?.exact != digest || arriving[app] != newer:
+                // The app has sent a newer one since the request came.
+                return try await read(app, for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed, job)
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
             case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .damagedEdits,
                 .laterEdits, .notStored, .notAllowed:

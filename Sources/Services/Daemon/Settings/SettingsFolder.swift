@@ -44,6 +44,8 @@ struct SettingsFolder: Sendable {
     let owner: UInt32
     /// SHA-256 of the schema that the app has sent.
     let schema: [UInt8]?
+    /// SHA-256 of a newer one that is being stored: the file is there before the store names it.
+    var arriving: [UInt8]?
     let documents: SchemaDocumentCache
 
     /// The directory, which a registration makes.
@@ -75,12 +77,14 @@ struct SettingsFolder: Sendable {
         }
         guard let bytes else { throw schema == nil ? SettingsFailure.noSchema : .otherSchema }
         let digest = SHA256.digest(bytes)
-        guard digest == schema else { throw .otherSchema }
+        guard digest == schema || digest == arriving else { throw .otherSchema }
         do throws(SchemaError) { return try documents.document(bytes, digest) } catch { throw .document(error) }
     }
 
     /// The document as the paired device may know it; nil if the app has opened nothing to it.
-    func open(of document: SchemaDocument) -> SchemaDocument? { schema.flatMap { documents.open($0, of: document) } }
+    func open(of document: SchemaDocument) -> SchemaDocument? {
+        documents.open(SHA256.digest(document.bytes), of: document)
+    }
 
     /// The edits; without a file none.
     func edits() throws(SettingsFailure) -> SettingEdits {
