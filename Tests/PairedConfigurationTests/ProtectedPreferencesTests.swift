@@ -261,17 +261,16 @@ private final class Preferences: Configuration, @unchecked Sendable {
         }
     }
 
-    @Test("SET-59: a configuration unlocks the store that its manifest asks for")
+    @Test("SET-36, SET-59: a configuration unlocks its store, and has then what is stored and stores what it has set")
     func unlockingAConfiguration() throws {
         let app = Preferences(preferences: store(.whenUnlocked))
         app.token = "swordfish"
         try app.unlockPreferences(passphrase: "correct horse")
-        try app.writePreferences()
+        #expect(!app.isDirty)
         let next = Preferences(preferences: store(.whenUnlocked))
         #expect(next.token.isEmpty)
         #expect(fault { try next.unlockPreferences(passphrase: "wrong horse") } == .locked)
         try next.unlockPreferences(passphrase: "correct horse")
-        try next.readPreferences()
         #expect(next.token == "swordfish")
         next.lockPreferences()
         #expect(fault { try next.readPreferences() } == .locked)

@@ -252,11 +252,16 @@ extension Configuration {
         try preferences.withLock(\.self)?.synchronise(writing: false)
     }
 
-    /// Supplies the passphrase of the protected store of preferences: the stored values apply, and what the app has set
-    /// since its start is stored. Nothing happens without a protected store.
-    /// - Throws: it is another passphrase than the store's.
+    /// Supplies the passphrase of the protected store of preferences. When this returns the stored values apply, and
+    /// what the app has set since its start is stored. Nothing happens without a protected store.
+    /// - Throws: it is another passphrase than the store's, or the store cannot be read: the values in force stay. Or
+    ///   the store cannot be written: the passphrase is taken, the stored values apply, and the app's changes wait.
+    ///   The reason ``PreferenceStoreError/Reason/locked`` alone asks for another passphrase.
     public func unlockPreferences(passphrase: String) throws(PreferenceStoreError) {
-        try protected?.unlock(passphrase: passphrase)
+        guard let protected else { return }
+        try protected.unlock(passphrase: passphrase)
+        // The observer of the store is called as well, on the library's thread, and may be later than the caller.
+        try writePreferences()
     }
 
     /// As ``ProtectedPreferences/lock()``, if the store of preferences is protected.
