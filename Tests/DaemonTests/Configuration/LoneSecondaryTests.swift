@@ -36,6 +36,21 @@ import Testing
         #expect(waiting.count == LoneSecondary.room && Set(waiting).isDisjoint(with: first))
     }
 
+    @Test("CFG-50: a report is put into its queue and removed once, however many verdicts a slow disk still stores")
+    func slowDisk() throws {
+        let store = secondary.store
+        let (count, before) = (LoneSecondary.room, store.commits)
+        store.hold(commits: true)
+        // Versions that are one, of which all but the first are refused: each has one report.
+        for _ in 0..<count { secondary.receive(try secondary.envelope(1)) }
+        while store.heldCount > 0 {
+            store.doOne()
+            secondary.scheduler.run()
+            try #require(store.commits - before <= 3 * count, "each verdict, its report in the queue, and its removal")
+        }
+        #expect(secondary.waiting.count == count)
+    }
+
     @Test("CFG-43, CFG-62: a verdict, a start and an end of an app for which the disk has no room are made up for")
     func fullDisk() throws {
         let (host, store, scheduler) = (secondary.host, secondary.store, secondary.scheduler)

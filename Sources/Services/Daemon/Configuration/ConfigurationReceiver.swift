@@ -539,9 +539,12 @@ final class ConfigurationReceiver {
     // MARK: reports
 
     /// Submits the owed reports to their queues. Each is owed from the commit of its verdict on, until the pairing's
-    /// queue has taken it (CFG-50). One that is accepted there twice is dropped by the counter in it.
+    /// queue has taken it (CFG-50). One that its queue takes twice is refused by the primary (CFG-51).
     func submitOwed() {
-        reports.submit(state.owed) { [self] report in change(room: .reserve) { next in next.forget(report) } }
+        reports.submit(state.owed) { [self] report in
+            _ = await committed.isStored(
+                room: .reserve, { [self] in Commit($0.forget(report), then: submitOwed) }, failure: notStored)
+        }
     }
 
     /// Owes the reports of early failures whose minute is over (CFG-52).

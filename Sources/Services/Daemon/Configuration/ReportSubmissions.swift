@@ -4,6 +4,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemReactor
 import TandemWire
 
 /// The owed reports on their way into their queues; confined to the loop.
@@ -13,7 +14,9 @@ final class ReportSubmissions {
     }
 
     private let context: ConfigurationContext
-    private var submitting: Set<UniqueIdentifier> = []
+    /// The reports between their submission and the end of their removal, which may wait for a slow disk: each event
+    /// before that would otherwise submit and remove them once more.
+    private var underWay: Set<UniqueIdentifier> = []
     private var fullQueues: [QueueKey: FullQueue] = [:]
 
     init(_ context: ConfigurationContext) { self.context = context }
@@ -21,32 +24,38 @@ final class ReportSubmissions {
     /// The next submission asks the queues that had no room.
     func becomeDue() { fullQueues = fullQueues.mapValues { $0 == .waiting ? .due : $0 } }
 
-    /// - Parameter taken: called for each report that its queue has taken, or that nobody waits for.
-    func submit(_ owed: some Sequence<OwedReport>, taken: @escaping (OwedReport) -> Void) {
-        for report in owed where !submitting.contains(report.id) {
+    /// - Parameter remove: called for each report that its queue has taken, or that nobody waits for; returns once the
+    ///   removal is stored, or has failed.
+    func submit(_ owed: some Sequence<OwedReport>, remove: @escaping (OwedReport) async -> Void) {
+        for report in owed where !underWay.contains(report.id) {
             switch fullQueues[report.queue] {
             case nil: break
             case .due: fullQueues[report.queue] = .asked
             case .waiting, .asked: continue
             }
-            guard context.device.peer(report.pairing) != nil else {
+            underWay.insert(report.id)
+            let taken = { [self] in
                 fullQueues[report.queue] = nil
-                taken(report)
+                context.scheduler.start { [self] in
+                    await remove(report)
+                    underWay.remove(report.id)
+                }
+            }
+            guard context.device.peer(report.pairing) != nil else {
+                taken()
                 continue
             }
-            submitting.insert(report.id)
             let item = OutboundItem(id: report.id, payload: report.envelope)
             context.delivery.submissions.submit(item, to: report.queue) { [self] result in
-                submitting.remove(report.id)
                 if case .failure(let failure) = result { return refused(report, failure) }
-                fullQueues[report.queue] = nil
-                taken(report)
+                taken()
             }
         }
     }
 
-    /// Of those that were under way together one line.
+    /// Of those that were submitted together one line.
     private func refused(_ report: OwedReport, _ failure: DeliveryFailure) {
+        underWay.remove(report.id)
         guard fullQueues.updateValue(.waiting, forKey: report.queue) != .waiting else { return }
         context.log(
             LogEvent(
