@@ -161,7 +161,8 @@ struct ReportAccount {
     let device: UniqueIdentifier
     let pairing: UniqueIdentifier
     /// The last accepted counter.
-    private(set) var counter: UInt64 = 0
+    private(set) var counter: UInt64
+    private var counters: ReportCounter
     /// The nonces that were sent and have no final report.
     private(set) var open: Set<UniqueIdentifier>
 
@@ -171,14 +172,16 @@ struct ReportAccount {
     ) {
         (self.key, self.device, self.pairing) = (key, device, pairing)
         (self.counter, self.open) = (counter, open)
+        counters = ReportCounter(["value": PropertyListValue(counter)]) ?? ReportCounter(epoch: 1)
     }
 
     /// A refused report changes nothing.
     mutating func accept(_ bytes: [UInt8]) throws(ReportFailure) -> ConfigurationReport {
-        let report = try ConfigurationReport(
-            verifying: bytes, by: key, device: device, pairing: pairing, after: counter)
+        let report = try ConfigurationReport(verifying: bytes, by: key, device: device, pairing: pairing)
+        var counters = counters
+        try counters.accept(report)
         guard open.contains(report.facts.delivery.nonce) else { throw .wrongNonce }
-        counter = report.counter
+        (self.counters, counter) = (counters, report.counter)
         if !report.isProvisional { open.remove(report.facts.delivery.nonce) }
         return report
     }

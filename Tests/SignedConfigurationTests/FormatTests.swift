@@ -114,8 +114,7 @@ private struct Facts {
         let delivery = ConfigurationDelivery(
             pairing: try identifier(fields["pairing"]), nonce: try identifier(fields["nonce"]))
         let report = try ConfigurationReport(
-            verifying: bytes, by: ReportPublicKey(key), device: try Fixture.device(), pairing: delivery.pairing,
-            after: 0)
+            verifying: bytes, by: ReportPublicKey(key), device: try Fixture.device(), pairing: delivery.pairing)
         #expect(report.facts.delivery == delivery)
         var facts = [
             "verdict": report.facts.verdict.name, "counter": "\(report.counter)", "device": "\(report.device)",

@@ -60,6 +60,37 @@ import Testing
         #expect(throws: ReportFailure.wrongNonce) { try account.accept(afterwards) }
     }
 
+    @Test("CFG-51: a report that one about another app has overtaken is accepted, and none that one about its app has")
+    func overtakenReports() throws {
+        var fleet = try Fleet()
+        let items = try ["org.example.alarm", "org.example.lamp"].map { name in
+            let app = try ApplicationIdentifier(name)
+            return try fleet.delivered(try Fixture.envelope(version: 1) { $0.application = app })
+        }
+        /// The member's report with this counter.
+        func report(_ counter: UInt64, _ item: ConfigurationItem, _ verdict: Verdict, onTrial: Bool? = nil) throws {
+            fleet.members[0].counter = counter - 1
+            _ = try fleet.report(0, item, verdict, onTrial: onTrial)
+        }
+        try report(3, items[0], .applied, onTrial: true)
+        try report(1, items[1], .applied, onTrial: true)
+        try report(2, items[1], .failed)
+        let standing = fleet.desired.standing(of: fleet.addressee(0), for: items[1].entry.key)
+        #expect(standing?.verdict == "failed")
+        #expect(throws: ReportFailure.replayed) { try report(2, items[0], .failed) }
+        #expect(fleet.standing(0)?.verdict == "applied")
+    }
+
+    @Test("CFG-51, CFG-98: a counter that an earlier release has kept for all apps counts for each of them")
+    func countersInRows() throws {
+        var counter = try #require(ReportCounter(["epoch": 2, "value": 4]))
+        #expect(throws: ReportFailure.replayed) { try counter.accept(try Self.report(counter: 4)) }
+        try counter.accept(try Self.report(counter: 5))
+        var restored = try #require(ReportCounter(counter.dictionary))
+        #expect(restored == counter)
+        #expect(throws: ReportFailure.replayed) { try restored.accept(try Self.report(counter: 5)) }
+    }
+
     @Test("CFG-51: another's report is refused and changes nothing")
     func anothersReportIsRefusedAndChangesNothing() throws {
         var account = try Self.account()

@@ -413,14 +413,13 @@ package struct DesiredConfigurations: Sendable {
         let secondary = secondaries[pairing] ?? Secondary()
         let known = mustEnterEpoch(of: addressee) ? [] : secondary.states.values.flatMap(\.answerable)
         var counter = secondary.counter ?? ReportCounter(epoch: addressee.epoch)
-        let report = try ConfigurationReport(
-            verifying: envelope, by: key, device: device, pairing: pairing, after: counter.value)
+        let report = try ConfigurationReport(verifying: envelope, by: key, device: device, pairing: pairing)
+        try counter.accept(report)
         let facts = report.facts
         guard let entry = known.first(where: { $0.id == facts.delivery.nonce }), entry.digest == facts.digest,
             entry.key.subject == facts.key.subject, !entry.isFinished || facts.mayFollowApplied,
             secondary.states[entry.key]?.isLost(by: addressee.trust(entry.key.application)) == false
         else { throw .wrongNonce }
-        counter.value = report.counter
         var transition = DesiredTransition(changes: [.counter(pairing, counter)])
         secondaries[pairing, default: Secondary()].counter = counter
         // The report comes under the mark, and is none of before it.

@@ -154,7 +154,7 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     private var progress: [Key: Progress] = [:]
     /// The chain of each nonce that no report has answered.
     private var awaited: [UniqueIdentifier: Key] = [:]
-    /// The last accepted report counter of each secondary, for its reports on steps, from the first delivery on.
+    /// The last accepted report counters of each secondary, for its reports on steps, from the first delivery on.
     private var counters: [UniqueIdentifier: ReportCounter] = [:]
     /// The chains that have started again on this link against what their secondaries had reported.
     private var doubted: Set<Key> = []
@@ -290,8 +290,8 @@ extension KeyChainDeliveries {
         let asked = nonce.flatMap { awaited[$0] }.flatMap { $0.pairing == pairing ? $0 : nil }
         guard !mustEnterEpoch(epoch, of: pairing) else { throw .wrongNonce }
         var counter = counters[pairing] ?? ReportCounter(epoch: epoch)
-        let report = try ConfigurationReport(
-            verifying: bytes, by: key, device: device, pairing: pairing, after: counter.value)
+        let report = try ConfigurationReport(verifying: bytes, by: key, device: device, pairing: pairing)
+        try counter.accept(report)
         let facts = report.facts
         guard let key = asked, key.subject == facts.key.subject, var progress = progress[key],
             !progress.isLost(by: trust(key.subject.application)),
@@ -308,7 +308,6 @@ extension KeyChainDeliveries {
             progress.underWay.removeAll { $0.id == step.id }
         }
         put(progress, of: key)
-        counter.value = report.counter
         counters[pairing] = counter
         return key
     }

@@ -1,47 +1,62 @@
 // The primary's verification of reports of one pairing (CFG-51): a good signature under the pinned report key, the
-// right device and pairing, and a counter that only increases. Whether the nonce was sent and waits for an answer, the
-// machine that sent it knows.
+// right device and pairing, and a counter that only increases for each app. Whether the nonce was sent and waits for an
+// answer, the machine that sent it knows.
 
 package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
 
 extension ConfigurationReport {
-    /// A report of this device through this pairing, verified under its pinned key; not its nonce.
-    /// - Parameter counter: that of the last accepted report; 0 if there was none.
+    /// A report of this device through this pairing, verified under its pinned key; not its counter and nonce.
     package init(
-        verifying bytes: [UInt8], by key: ReportPublicKey, device: UniqueIdentifier, pairing: UniqueIdentifier,
-        after counter: UInt64
+        verifying bytes: [UInt8], by key: ReportPublicKey, device: UniqueIdentifier, pairing: UniqueIdentifier
     ) throws(ReportFailure) {
         let fields = try key.payload(of: bytes, type: .report)
         do { try self.init(fields) } catch { throw .payloadMalformed }
         guard self.device == device, facts.delivery.pairing == pairing else { throw .wrongDevice }
-        guard self.counter > counter else { throw .replayed }
     }
 }
 
-/// The last accepted counter of a secondary's reports, and the epoch of its pairing in which they were made and what
+/// The last accepted counters of a secondary's reports, and the epoch of its pairing in which they were made and what
 /// they answer was delivered. A daemon that ended between the commit of a new epoch and what follows from it finds the
-/// former epoch here (CFG-72, CFG-92).
+/// former epoch here (CFG-72, CFG-92). The device counts all its reports together, but those about one app travel in
+/// its queue and may overtake those about another.
 package struct ReportCounter: Sendable, Equatable {
     package let epoch: UInt64
-    /// From 1; 0 if there was none in this epoch.
-    package internal(set) var value: UInt64 = 0
+    /// For the apps without a value of their own: 0, or what a release counted that had one value for all.
+    private var others: UInt64 = 0
+    private var values: [ApplicationIdentifier: UInt64] = [:]
 
     package init(epoch: UInt64) { self.epoch = epoch }
+
+    /// Takes a verified report down, if its counter is higher than that of the last accepted one about its app.
+    package mutating func accept(_ report: ConfigurationReport) throws(ReportFailure) {
+        let app = report.facts.key.application
+        guard report.counter > values[app] ?? others else { throw .replayed }
+        values[app] = report.counter
+    }
 }
 
 extension ReportCounter {
     package var dictionary: PropertyListDictionary {
-        ["epoch": PropertyListValue(epoch), "value": PropertyListValue(value)]
+        var fields: PropertyListDictionary = ["epoch": PropertyListValue(epoch), "value": PropertyListValue(others)]
+        if !values.isEmpty {
+            let apps = values.map { ("\($0)", PropertyListValue($1)) }
+            fields["apps"] = .dictionary(PropertyListDictionary(uniqueKeysWithValues: apps))
+        }
+        return fields
     }
 
     /// Nil if it does not read.
     package init?(_ dictionary: PropertyListDictionary) {
-        guard let value = dictionary["value"]?.unsignedValue else { return nil }
-        // Earlier versions wrote rows without an epoch.
+        guard let others = dictionary["value"]?.unsignedValue else { return nil }
+        // Earlier versions wrote rows without an epoch, and without apps.
         epoch = dictionary["epoch"]?.unsignedValue ?? 1
-        self.value = value
+        self.others = others
+        for (name, value) in dictionary["apps"]?.dictionaryValue ?? [:] {
+            guard let app = try? ApplicationIdentifier(name), let value = value.unsignedValue else { return nil }
+            values[app] = value
+        }
     }
 }
 
@@ -83,7 +98,7 @@ package enum ReportFailure: String, Error, Sendable, Hashable, CaseIterable {
     case wrongDevice = "wrong-device"
     /// Answers nothing that was asked, or something that is answered.
     case wrongNonce = "wrong-nonce"
-    /// Its counter is not higher than the last accepted one.
+    /// Its counter is not higher than that of the last accepted one about its app.
     case replayed
 }
 

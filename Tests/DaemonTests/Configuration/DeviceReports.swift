@@ -12,8 +12,7 @@ struct DeviceReports {
     private let pairing: UniqueIdentifier
     private let key: ReportPublicKey
     private var reports: [[UInt8]] = []
-    /// Of the last report that was accepted.
-    private var counter: UInt64 = 0
+    private var counter = ReportCounter(epoch: 1)
 
     init(of peer: ConfigurationPeer) throws {
         device = try #require(peer.device)
@@ -31,9 +30,8 @@ struct DeviceReports {
     /// The first report with this nonce, on these bytes, verified as a primary does (CFG-51).
     mutating func accept(_ nonce: UniqueIdentifier, on bytes: [UInt8]) throws -> ConfigurationReport {
         let report = try #require(reports.first { ConfigurationReport.claimedNonce($0) == nonce })
-        let accepted = try ConfigurationReport(
-            verifying: report, by: key, device: device, pairing: pairing, after: counter)
-        counter = accepted.counter
+        let accepted = try ConfigurationReport(verifying: report, by: key, device: device, pairing: pairing)
+        try counter.accept(accepted)
         #expect(accepted.facts.digest == SHA256.digest(bytes))
         return accepted
     }

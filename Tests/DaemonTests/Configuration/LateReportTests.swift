@@ -48,6 +48,28 @@ import Testing
         #expect(late.count == 2 && late.allSatisfy { $0["goodVer"] == 7 })
     }
 
+    @Test("CFG-50: reports that were owed at the daemon's end are owed in the order in which they were made")
+    func orderOfReports() throws {
+        var state = ReceiverState(device: device)
+        let (signer, pairing) = (ReportPrivateKey.generate(), UniqueIdentifier.random())
+        let now = ClockReading(monotonic: MonotonicTime(nanoseconds: 1), wall: WallTime(seconds: 1_800_000_000))
+        let rows = (0..<12).flatMap { _ in
+            let facts = ReportFacts(
+                delivery: ConfigurationDelivery(pairing: pairing, nonce: .random()), key: key,
+                digest: SHA256.digest([]), transaction: nil, version: nil, verdict: .waitingForApplication, text: nil,
+                good: nil)
+            return state.owe(facts, signer: signer, now: now)
+        }
+        let restored = try ReceiverState(device: device) { space in
+            rows.compactMap { change in
+                guard case .put(space, let key, let value) = change else { return nil }
+                return Row(space: space, key: key, value: value)
+            }
+            .sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        }
+        #expect(restored.owed.count == 12 && restored.owed == state.owed)
+    }
+
     @Test("CFG-114: a row about the loading of a configuration that has no slot is deleted")
     func orphans() throws {
         let row: PropertyListDictionary = [

@@ -72,7 +72,7 @@ extension ForwardedConfiguration {
 
 extension RowSpace {
     static let forwarded = RowSpace(rawValue: 40)
-    /// The last accepted report counter of each pairing.
+    /// The last accepted report counters of each pairing.
     static let reportCounter = RowSpace(rawValue: 41)
     /// The last envelopes that the operator applied, for each slot.
     static let desiredHistory = RowSpace(rawValue: 46)

@@ -266,6 +266,6 @@ extension KeyChainDeliveries.Key {
 }
 
 extension RowSpace {
-    /// How far each secondary is along each chain; with a pairing alone for a key, its last report counter.
+    /// How far each secondary is along each chain; with a pairing alone for a key, its last report counters.
     static let keyChainProgress = RowSpace(rawValue: 43)
 }

@@ -18,6 +18,10 @@ struct OwedReport: Equatable {
     let envelope: [UInt8]
 
     var queue: QueueKey { .configuration(of: application, at: pairing) }
+    /// The report's own.
+    fileprivate var counter: UInt64 {
+        (try? UnverifiedEnvelope(envelope))?.claimedFields?["counter"]?.unsignedValue ?? 0
+    }
 }
 
 /// The state of the receiving half.
@@ -213,6 +217,8 @@ struct ReceiverState {
             }
             owed.append(report)
         }
+        // The keys of the rows are random, and a report that comes behind a later one is refused (CFG-51).
+        owed.sort { $0.counter < $1.counter }
         for row in try rows(.trialReader) {
             guard let pairing = UniqueIdentifier(bytes: row.key) else {
                 throw ConfigurationRowError(.trialReader, "its key names no pairing")
