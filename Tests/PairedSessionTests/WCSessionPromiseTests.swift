@@ -129,6 +129,19 @@ struct WCSessionPromiseTests: WCSessionSuite {
             ])
     }
 
+    @Test("SES-62: a context that the next connection does not bring is gone once the daemon has answered")
+    func removedContexts() throws {
+        try store()
+        activate()
+        fixture.daemon.contexts.removeFirst()
+        fixture.daemon.cut()
+        settle()
+        #expect(session.applicationContext["n"] as? Int == 1, "without a daemon it stays")
+        advance(by: .seconds(1))
+        #expect(session.activationState == .activated && session.applicationContext.isEmpty)
+        #expect(session.receivedApplicationContext["n"] as? Int == 2)
+    }
+
     @Test("SES-62: what arrives while the daemon answers comes after activationDidCompleteWith, in order")
     func arrivalsWait() throws {
         fixture.daemon.stored = nil

@@ -271,9 +271,12 @@ package actor SessionActor {
             let frame = try ContextFrame(envelope)
             // A body is the counterpart's: one that does not read says nothing about the daemon.
             guard let context = try? Body.dictionary(frame.body) else { return }
-            contexts.arrived(frame, context)
+            contexts.arrived(frame, context, on: daemon.number)
             states.publishContexts(contexts.contexts)
-        case .answer: queries.answered(try AnswerFrame(envelope))
+        case .answer:
+            let answer = try AnswerFrame(envelope)
+            if contexts.answered(answer, on: daemon.number) { states.publishContexts(contexts.contexts) }
+            queries.answered(answer)
         // A kind that a daemon sends to other clients only, such as `result`.
         default: connection.refuse(.notForApps(envelope.kind))
         }

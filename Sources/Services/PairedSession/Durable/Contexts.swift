@@ -72,9 +72,13 @@ struct ContextValue: Sendable, Equatable {
 struct ContextTable {
     private(set) var contexts: [UniqueIdentifier: ContextPair] = [:]
     private var lastSerial: UInt64 = 0
+    /// The connection that brought the last of them, and the first serial of it; 0 once it has brought all.
+    private var connection: UInt64 = 0
+    private var firstSerial: UInt64 = 0
 
     /// A `context` arrived: one that was sent or received (SES-52).
-    mutating func arrived(_ frame: ContextFrame, _ context: PropertyListDictionary) {
+    mutating func arrived(_ frame: ContextFrame, _ context: PropertyListDictionary, on connection: UInt64) {
+        follow(connection)
         lastSerial += 1
         let value = ContextValue(context: context, revision: frame.revision, serial: lastSerial)
         switch frame.direction {
@@ -82,6 +86,27 @@ struct ContextTable {
         case .received: contexts[frame.pairing, default: ContextPair()].received = value
         case nil: return
         }
+    }
+
+    private mutating func follow(_ connection: UInt64) {
+        guard connection != self.connection else { return }
+        (self.connection, firstSerial) = (connection, lastSerial + 1)
+    }
+
+    /// The daemon answers a list behind all contexts that it keeps: what a former connection brought, and this one did
+    /// not, is gone (SES-62). True if there was such a context.
+    mutating func answered(_ answer: AnswerFrame, on connection: UInt64) -> Bool {
+        guard answer.command == QueryFrame.Command.outstanding.rawValue, answer.code == 0 else { return false }
+        follow(connection)
+        let (former, first) = (contexts, firstSerial)
+        guard first > 0 else { return false }
+        firstSerial = 0
+        contexts = former.mapValues { pair in
+            ContextPair(
+                sent: pair.sent.flatMap { $0.serial < first ? nil : $0 },
+                received: pair.received.flatMap { $0.serial < first ? nil : $0 })
+        }
+        return contexts != former
     }
 
     /// Drops the contexts of pairings that are gone.
