@@ -369,7 +369,9 @@ final class PairingService {
             let gone = before.filter { next[$0.pairing] == nil }
             let rows = changes.map(\.rowChange) + gone.flatMap { DurableDelivery.removal(of: $0.pairing) }
             return Commit(rows) { [self] in
-                for record in gone { forget(record, targets: [:], .warning, "a pairing lapsed, no link came in 24 h") }
+                for record in gone {
+                    forget(record, targets: [:], .warning, "a pairing lapsed, pending for 24 h by this device's clock")
+                }
             }
         }
     }
