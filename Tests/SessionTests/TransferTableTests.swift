@@ -11,8 +11,8 @@ struct TransferTableTests {
     private func expect(
         _ id: UniqueIdentifier, _ token: Int, isTaken: Bool = true, in table: inout TransferTable<Int>
     ) {
-        let wasTaken = table.submit(id, to: pairing, on: .userInfo, token: token)
-        #expect(wasTaken == isTaken)
+        let excess = table.submit(id, to: pairing, on: .userInfo, token: token)
+        #expect((excess == nil) == isTaken)
     }
 
     @Test("SES-49: each step of an item is news once, and never backwards")
@@ -52,6 +52,24 @@ struct TransferTableTests {
         expect(.random(), 2, isTaken: false, in: &table)
         _ = table.reached(.accepted, first)
         expect(.random(), 2, in: &table)
+    }
+
+    @Test("LIM-14: no more bytes of a queue wait for acceptance than the table holds, and room comes back")
+    func boundedBytes() {
+        var table = TransferTable<Int>(capacity: 10, byteCapacity: 100)
+        let ids = (0..<4).map { _ in UniqueIdentifier.random() }
+        let excesses = ids.enumerated().map { number, id in
+            table.submit(id, to: pairing, on: number == 3 ? .urgent : .userInfo, size: 50, token: number)
+        }
+        #expect(excesses.map { $0?.actual } == [nil, nil, 150, nil])
+        _ = table.reached(.accepted, ids[0])
+        _ = table.ended(ids[0])
+        let afterAcceptance = table.submit(.random(), to: pairing, on: .userInfo, size: 50, token: 4)
+        let full = table.submit(.random(), to: pairing, on: .userInfo, size: 1, token: 5)
+        #expect(afterAcceptance == nil && full?.actual == 101 && full?.limit == 100)
+        _ = table.dropUnaccepted(of: pairing)
+        let afterDrop = table.submit(.random(), to: pairing, on: .userInfo, size: 100, token: 6)
+        #expect(afterDrop == nil)
     }
 
     @Test("SES-23: when a pairing goes, what its daemon had not accepted is let go, and nothing else")

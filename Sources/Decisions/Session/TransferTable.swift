@@ -22,38 +22,74 @@ package struct TransferTable<Token>: ~Copyable {
         package let channel: Channel
         package let token: Token
         package fileprivate(set) var phase: Phase
+        fileprivate let size: Int
         /// The order of submission.
         fileprivate let number: UInt64
+    }
+
+    /// A bound that one more item would exceed.
+    package struct Excess: Sendable, Equatable {
+        package let actual: Int
+        package let limit: Int
+    }
+
+    private struct Queue: Hashable {
+        let pairing: UniqueIdentifier
+        let channel: Channel
     }
 
     private var entries: [UniqueIdentifier: Entry] = [:]
     private var nextNumber: UInt64 = 0
     private let capacity: Int
+    private let byteCapacity: Int
+    /// The bytes of the items of each queue that the daemon has not accepted.
+    private var unacceptedBytes: [Queue: Int] = [:]
 
-    /// - Parameter capacity: the most items that may wait to be accepted (LIM-14).
-    package init(capacity: Int) { self.capacity = capacity }
+    /// - Parameters:
+    ///   - capacity: the most items that may wait to be accepted (LIM-14).
+    ///   - byteCapacity: the most bytes of those in one queue. A daemon whose disk does not answer accepts none, and
+    ///     the app's memory holds them until then.
+    package init(capacity: Int, byteCapacity: Int = .max) {
+        self.capacity = capacity
+        self.byteCapacity = byteCapacity
+    }
 
     /// Items that the daemon has not accepted.
     package private(set) var unacceptedCount = 0
 
     package subscript(id: UniqueIdentifier) -> Entry? { entries[id] }
 
-    /// Takes an item in; false if too many wait, or its identifier is known.
+    /// Takes an item in; if too many or too large ones wait, or its identifier is known, it does not.
     package mutating func submit(
-        _ id: UniqueIdentifier, to pairing: UniqueIdentifier, on channel: Channel, token: Token
-    ) -> Bool {
-        guard unacceptedCount < capacity, entries[id] == nil else { return false }
+        _ id: UniqueIdentifier, to pairing: UniqueIdentifier, on channel: Channel, size: Int = 0, token: Token
+    ) -> Excess? {
+        guard unacceptedCount < capacity, entries[id] == nil else {
+            return Excess(actual: unacceptedCount, limit: capacity)
+        }
+        let queue = Queue(pairing: pairing, channel: channel)
+        let bytes = unacceptedBytes[queue, default: 0] + size
+        guard bytes <= byteCapacity else { return Excess(actual: bytes, limit: byteCapacity) }
         nextNumber += 1
-        entries[id] = Entry(pairing: pairing, channel: channel, token: token, phase: .submitted, number: nextNumber)
+        entries[id] = Entry(
+            pairing: pairing, channel: channel, token: token, phase: .submitted, size: size, number: nextNumber)
         unacceptedCount += 1
-        return true
+        unacceptedBytes[queue] = bytes
+        return nil
+    }
+
+    /// The item waits for its acceptance no longer.
+    private mutating func left(_ entry: Entry) {
+        unacceptedCount -= 1
+        let queue = Queue(pairing: entry.pairing, channel: entry.channel)
+        let rest = unacceptedBytes[queue, default: 0] - entry.size
+        unacceptedBytes[queue] = rest > 0 ? rest : nil
     }
 
     /// The daemon has reached a phase with the item.
     /// - Returns: the item, if that is news.
     package mutating func reached(_ phase: Phase, _ id: UniqueIdentifier) -> Entry? {
         guard var entry = entries[id], entry.phase < phase else { return nil }
-        if entry.phase == .submitted { unacceptedCount -= 1 }
+        if entry.phase == .submitted { left(entry) }
         entry.phase = phase
         entries[id] = entry
         return entry
@@ -62,7 +98,7 @@ package struct TransferTable<Token>: ~Copyable {
     /// The item has ended, or was refused.
     package mutating func ended(_ id: UniqueIdentifier) -> Entry? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
-        if entry.phase == .submitted { unacceptedCount -= 1 }
+        if entry.phase == .submitted { left(entry) }
         return entry
     }
 

@@ -60,10 +60,10 @@ extension SessionError {
             limit: Limits.openRequests, messageID: id, isRetryable: true)
     }
 
-    static func tooManySubmissions(_ id: UniqueIdentifier) -> SessionError {
+    static func tooManySubmissions(_ id: UniqueIdentifier, actual: Int, limit: Int) -> SessionError {
         SessionError(
-            .genericError, .queueFull, reason: "too many items wait for the daemon",
-            limit: Limits.queuedItems, messageID: id, isRetryable: true)
+            .genericError, .queueFull, reason: "too many items, or bytes of them, wait for the daemon", actual: actual,
+            limit: limit, messageID: id, isRetryable: true)
     }
 
     /// No transfer follows items of this channel.

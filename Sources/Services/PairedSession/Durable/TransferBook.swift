@@ -43,7 +43,7 @@ final class TransferBook {
     private let queries: QueryTable
     private let handovers: HandoverBook
     private let scheduler: any Scheduler
-    private var items = TransferTable<Submitted>(capacity: Limits.queuedItems)
+    private var items = TransferTable<Submitted>(capacity: Limits.queuedItems, byteCapacity: Limits.queuedItemBytes)
     private var followed: [UniqueIdentifier: Followed] = [:]
     /// The connection on which all of that was submitted, or subscribed to.
     private var connection: UInt64 = 0
@@ -85,8 +85,11 @@ final class TransferBook {
     func submit(_ submission: Submission, to entry: PairingState, accepted: @escaping Completion<Acceptance>) {
         let frame = submission.frame(app, to: entry.pairing)
         let token = Submitted(accepted: handovers.track(accepted), frame: frame, peer: entry.peer)
-        guard items.submit(submission.id, to: entry.pairing, on: submission.channel, token: token) else {
-            return token.accepted(.failure(.tooManySubmissions(submission.id)))
+        let excess = items.submit(
+            submission.id, to: entry.pairing, on: submission.channel, size: frame.body.count, token: token)
+        if let excess {
+            let (actual, limit) = (excess.actual, excess.limit)
+            return token.accepted(.failure(.tooManySubmissions(submission.id, actual: actual, limit: limit)))
         }
         // The first one on a connection that still loads a configuration: it leaves once, and behind older ones.
         if connection == daemon.number { send(frame) } else { connected() }
