@@ -58,7 +58,7 @@ start_daemons() {
     ok "a primary (hub) and a secondary (kiosk) are running"
 }
 
-is_linked() { hub status --json | grep -q '"state":"active"' && ! hub status --json | grep -q '"reason":"no-link"'; }
+is_linked() { hub status --json | grep -q '"state":"active"' && hub status --json | grep -q '"level":"linked"'; }
 
 pair_them() {
     hub pair --link-only >"$workspace/link"

@@ -37,7 +37,7 @@ kiosk_up() {
     wait_for 20 is_linked
 }
 
-is_linked() { ! "$tandem" status --json --device "$workspace/hub.sock" | grep -q '"reason":"no-link"'; }
+is_linked() { "$tandem" status --json --device "$workspace/hub.sock" | grep -q '"level":"linked"'; }
 
 items_floor_up() {
     up items-floor bare-items "$workspace/items.sock" "$workspace/items.sock" "$made/items_floor" "$workspace/items.sock" "$workspace/items"

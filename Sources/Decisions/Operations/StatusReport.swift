@@ -193,10 +193,10 @@ package enum EndedPairing {
     }
 }
 
-/// Advice about a secondary that does not connect. A primary cannot dial it, and so knows no cause.
+/// Advice about a secondary without a link. A primary cannot dial it, and at most knows how the last link ended.
 package enum SilentSecondary {
     package static func advice(_ pairing: String, with name: String) -> String {
-        "'\(name)' does not connect: 'tandem status' there shows the address that it dials, and why that fails; "
+        "'\(name)' has no link now: 'tandem status' there shows the address that it dials, and why that fails; "
             + "if it no longer has this pairing, 'tandem unpair \(pairing)' ends it here"
     }
 }

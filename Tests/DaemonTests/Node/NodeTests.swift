@@ -287,7 +287,7 @@ import Testing
         #expect(try #require(try pairing(of: left)?["endedThere"]?.integerValue) <= 60_000)
         let text = try #require(nodes.ask(left, "health").body.rows("problems").first?["text"]?.stringValue)
         #expect(text.contains("has no such pairing") && text.contains("tandem unpair"), "\(text)")
-        let reason = place == .primary ? "the primary: peer-refused-not-paired" : "the secondary: no-link"
+        let reason = place == .primary ? "the primary: peer-refused-not-paired" : "the secondary: peer-unpaired"
         #expect(text.hasPrefix("no link to \(reason); "), "\(text)")
     }
 

@@ -130,7 +130,7 @@ final class TwoDevices {
         let end = ContinuousClock().now + limit * Load.factor
         while ContinuousClock().now < end {
             let status = try await status(of: "hub")
-            if status.contains("\"state\":\"active\""), !status.contains("\"reason\":\"no-link\"") { return true }
+            if status.contains("\"state\":\"active\""), !status.contains("\"level\":\"unreachable\"") { return true }
             try await Task.sleep(for: .milliseconds(100))
         }
         return false

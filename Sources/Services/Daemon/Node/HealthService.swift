@@ -259,14 +259,13 @@ final class HealthService {
             if let record, links[record.pairing] != nil {
                 return "there was no link to \(name) for a while; it is linked again"
             }
-            let cause = record.map(links.unreachableReason) ?? "unknown"
-            let reason = "no link to \(name): \(cause)"
+            let reason = "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
             guard let record else { return reason }
             if let said = links.endedThere(record.pairing) {
                 let time = said.saturatingMilliseconds
                 return "\(reason); \(EndedPairing.advice("\(record.pairing)", with: name, milliseconds: time))"
             }
-            if record.role == .primary, cause == ReachabilityReason.noLink.rawValue {
+            if record.role == .primary, !links.wasRefused(record.pairing) {
                 return "\(reason); \(SilentSecondary.advice("\(record.pairing)", with: name))"
             }
             return links.meetsOtherDevice(record.pairing) ? "\(reason); \(OtherDevice.ways)" : reason

@@ -108,9 +108,8 @@ final class LinkService {
         return "unreachable: \(text)".cutForAnswer(to: 256)
     }
 
-    private func lastRefusal(of pairing: UniqueIdentifier) -> String? {
-        histories[pairing]?.lastEnd.flatMap { $0.isRefusal ? $0.text : nil }
-    }
+    /// Whether the pairing's last link or attempt ended because one device refused the other.
+    func wasRefused(_ pairing: UniqueIdentifier) -> Bool { histories[pairing]?.lastEnd?.isRefusal == true }
 
     /// How long ago the other device last said that it has no such pairing; nil if it has not, or if that no longer
     /// counts (CTL-10).
@@ -125,7 +124,7 @@ final class LinkService {
                 + "before; if this is intended, run 'tandem allow-version \(record.pairing) \(version.number)'"
         }
         let unknown: ReachabilityReason = record.state == .pending ? .pending : .noLink
-        return dialers[record.pairing]?.dialer.lastFailure?.description ?? lastRefusal(of: record.pairing)
+        return dialers[record.pairing]?.dialer.lastFailure?.description ?? histories[record.pairing]?.lastEnd?.text
             ?? unknown.rawValue
     }
 
@@ -171,7 +170,7 @@ final class LinkService {
     func dialAgain(_ pairing: UniqueIdentifier) {
         guard let record = pairings[pairing] else { return }
         histories[pairing]?.lowered = nil
-        if lastRefusal(of: pairing) != nil { histories[pairing]?.lastEnd = nil }
+        if wasRefused(pairing) { histories[pairing]?.lastEnd = nil }
         dial(record)
         dialers[pairing]?.dialer.hurry()
     }
