@@ -48,6 +48,15 @@ import Testing
         #expect(wrong.name == "Bundle" && wrong.version == nil && wrong.problems.count == 2)
     }
 
+    @Test func `SET-81 SET-85: an identifier that is none is a mistake, and has no effect`() {
+        for wrong in ["../x", "a b", ".hidden", "", "$(PRODUCT_BUNDLE_IDENTIFIER)", 1] as [PropertyListValue] {
+            let manifest = ApplicationManifest(["CFBundleIdentifier": wrong])
+            #expect(manifest.identifier == nil && manifest.problems.count == 1)
+            #expect(
+                "\(manifest.problems)".contains("CFBundleIdentifier in the manifest: it is no application identifier"))
+        }
+    }
+
     @Test func `SET-81: the icon is that of the bundle's icons, then of its files, then of its file`() {
         var entries: PropertyListDictionary = [
             "CFBundleIcons": ["CFBundlePrimaryIcon": ["CFBundleIconFiles": ["first.png", "large.png"]]],

@@ -46,6 +46,9 @@ public struct ApplicationManifest: Sendable, Equatable {
 
     private static var fileName: String { "Info.plist" }
 
+    /// Of an application identifier.
+    static let characters = "1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
+
     /// Reads a file, such as that of the app which an extension belongs to. One that cannot be read is a mistake.
     public init(path: String) { self.init(path: path, isOptional: false) }
 
@@ -66,7 +69,10 @@ public struct ApplicationManifest: Sendable, Equatable {
 
     /// The app manifest with these entries.
     public init(_ entries: PropertyListDictionary) {
-        identifier = text(["CFBundleIdentifier"], within: 128, in: entries)
+        if let value = entries["CFBundleIdentifier"] {
+            identifier = value.stringValue.flatMap { (try? ApplicationIdentifier($0))?.description }
+            if identifier == nil { refuse("CFBundleIdentifier", "it is no application identifier: \(Self.characters)") }
+        }
         name = text(["CFBundleDisplayName", "CFBundleName"], within: Limits.applicationName, in: entries)
         version = text(
             ["CFBundleShortVersionString", "CFBundleVersion"], within: Limits.applicationVersion, in: entries)

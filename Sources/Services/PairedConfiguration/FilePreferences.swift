@@ -269,7 +269,7 @@ package struct ApplicationPreferences {
 
     private static let noGroupHome = "neither XDG_CONFIG_HOME nor HOME is set"
 
-    static let noGroup = "an access group is 1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
+    static let noGroup = "an access group is \(ApplicationManifest.characters)"
 
     /// The directory that `TANDEM_PREFERENCES` names, else the app's own: it has the same name however the app was
     /// started, by a person or by a daemon.
