@@ -128,6 +128,20 @@ final class MirroredApp<Settings: Configuration> {
         #expect(one.events.all == [.conflict("volume")] && two.events.all == [.conflict("volume")])
     }
 
+    @Test("SET-23, SET-77: the removal of a synced preference leaves a mark in the store, and that of another none")
+    func marks() throws {
+        let store = MemoryPreferences()
+        let app = PanelConfiguration(preferences: store)
+        app.volume = 70
+        app.isHere = true
+        try app.writePreferences()
+        app.$volume.remove()
+        app.$isHere.remove()
+        try app.writePreferences()
+        #expect(store.entries == ["tandem.synced": ["volume": "removed"]])
+        #expect(PanelConfiguration(preferences: store).volume == 50)
+    }
+
     @Test("SET-77: a value that breaks a rule here is told and not taken, and an edit here ends that")
     func refused() throws {
         let (one, two) = (try primary(PanelConfiguration()), try secondary(FormerPanelConfiguration()))

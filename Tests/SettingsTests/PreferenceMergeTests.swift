@@ -336,6 +336,29 @@ private struct Side {
         #expect(late.values[0] == nil && store.isEmpty)
     }
 
+    @Test("SET-23, SET-77: the removal of a synced property leaves a mark, which is no shadow and goes with a value")
+    func markedRemoval() {
+        var store: PropertyListDictionary = [:]
+        side.merge.markRemovals(of: ["volume"])
+        side.set(.integer(60))
+        side.set(.string("Anna"), at: 1)
+        side.synchronise(&store)
+        side.set(nil)
+        side.set(nil, at: 1)
+        #expect(side.merge.removedNames(side.values) == ["volume", "name"])
+        side.synchronise(&store)
+        #expect(store == shadows(["volume": "removed"]))
+        #expect(!side.merge.isChange(from: nil, to: nil, at: 0))
+        // Of a process that knows nothing but the store.
+        var next = Side()
+        next.synchronise(&store)
+        #expect(next.merge.removedNames(next.values) == ["volume"] && next.values[0] == nil)
+        store["volume"] = 61
+        next.synchronise(&store)
+        #expect(next.values[0] == .integer(61) && next.merge.removedNames(next.values).isEmpty)
+        #expect(store == ["volume": 61, "tandem.synced": ["volume": [61]]])
+    }
+
     @Test("SET-30: a store that cannot be read changes nothing, and the next change of the app writes all values")
     func damage() {
         var store: PropertyListDictionary = ["volume": 60, "name": "Emil"]

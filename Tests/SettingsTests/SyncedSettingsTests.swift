@@ -284,6 +284,15 @@ import Testing
         #expect(pair.primary.pending.map(\.name) == ["volume"] && pair.primary.pending.map(\.value) == [value(1)])
     }
 
+    @Test("SET-77: a preference that the app has removed before its mirror looked is a removal") func removed() throws {
+        var pair = try Pair(["volume": value(1), "colour": value(2)])
+        pair.primary.restore(missingFrom: [:], except: ["volume"])
+        #expect(pair.primary.pending.map(\.name) == ["colour"])
+        _ = pair.primary.look(at: ["colour": value(2)])
+        let body = try #require(pair.primary.outgoing?.body)
+        #expect(body["values"]?.dictionaryValue?.keys == ["colour"])
+    }
+
     @Test("SET-77: an app that refuses the counterpart's value, and finds its own missing at start, removes nothing")
     func missingBesideRefused() throws {
         var side = SyncedSettings(.primary, names: ["volume"])

@@ -67,6 +67,9 @@ private struct PreferenceShadow {
     /// The largest form that is its own shadow, in bytes and levels (LIM-113).
     private static var formLimit: (bytes: Int, depth: Int) { (1024, 8) }
 
+    /// In the place of a synced property's that the app has removed (SET-77). It is no shadow of any value.
+    static let removed: PropertyListValue = "removed"
+
     let stored: PropertyListValue
 
     init(_ stored: PropertyListValue) { self.stored = stored }
@@ -241,6 +244,8 @@ package struct PreferenceMerge: Sendable {
 
     private let declarations: [SettingDeclaration]
     private var records: [Record]
+    /// The properties whose removal leaves a mark.
+    private var marked: Set<Int> = []
     /// All entries when the store was last read or written.
     private var stored: PropertyListDictionary = [:]
     /// The most bytes of the entries that are no property's.
@@ -251,6 +256,23 @@ package struct PreferenceMerge: Sendable {
     package init(_ schema: SettingsSchema) {
         declarations = schema.declarations
         records = declarations.map { _ in Record() }
+    }
+
+    /// From now on the removal of one of these leaves a mark, until it has a value again. Without it a mirror would
+    /// take what the app has removed for what the store has lost.
+    package mutating func markRemovals(of names: [String]) {
+        let names = Set(names)
+        marked = Set(declarations.indices.filter { names.contains(declarations[$0].name) })
+    }
+
+    /// The properties without a value that the app has removed, in this process or in an earlier one.
+    /// - Parameter values: the stored preferences, one or nil for each declaration.
+    package func removedNames(_ values: [SettingValue?]) -> [String] {
+        let shadows = stored[PreferenceEntries.shadowKey]?.dictionaryValue ?? [:]
+        return records.indices.filter { values[$0] == nil }.compactMap { index in
+            let name = declarations[index].name
+            return records[index].isPending || shadows[name] == PreferenceShadow.removed ? name : nil
+        }
     }
 
     /// Whether the store lacks a change of the app's.
@@ -288,7 +310,7 @@ package struct PreferenceMerge: Sendable {
         guard !record.isPending else { return record.isDefault }
         let shadow = stored[PreferenceEntries.shadowKey]?.dictionaryValue?[name]
         return switch new {
-        case nil: !record.isKnown || stored[name] != nil || shadow != nil
+        case nil: !record.isKnown || stored[name] != nil || shadow != nil && shadow != PreferenceShadow.removed
         case .nothing: !isReadable || stored[name] != nil || shadow != .array([])
         case let value: !isReadable || record.seen.value != value
         }
@@ -304,7 +326,7 @@ package struct PreferenceMerge: Sendable {
         _ entries: PreferenceEntries?, _ values: [SettingValue?], isFollowing: Bool = true, only: String? = nil
     ) -> PreferenceOutcome {
         var outcome = PreferenceOutcome(values: values)
-        var writing = StoreWriting(declarations, entries?.shadows ?? [:])
+        var writing = StoreWriting(declarations, entries?.shadows ?? [:], marked)
         isReadable = entries != nil
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
         defer { weigh(entries) }
@@ -347,7 +369,7 @@ package struct PreferenceMerge: Sendable {
 
     /// - Parameter change: the value that is written, or nothing in the place of one that is removed; nil for none.
     private func entries(changing change: (Int) -> SettingValue??) -> PropertyListDictionary {
-        var writing = StoreWriting(declarations, stored[PreferenceEntries.shadowKey]?.dictionaryValue ?? [:])
+        var writing = StoreWriting(declarations, stored[PreferenceEntries.shadowKey]?.dictionaryValue ?? [:], marked)
         for index in records.indices {
             guard let value = change(index) else { continue }
             _ = writing.write(value, version: 0, at: index)
@@ -356,7 +378,7 @@ package struct PreferenceMerge: Sendable {
     }
 
     private func weight(of value: SettingValue?, at index: Int) -> Int {
-        guard let value else { return 0 }
+        guard let value else { return weight(nil, marked.contains(index) ? PreferenceShadow.removed : nil, at: index) }
         let form = declarations[index].stored(value)
         return weight(form, PreferenceShadow(of: form)?.stored, at: index)
     }
@@ -442,18 +464,22 @@ private struct StoreWriting {
     private var removed: Set<String> = []
     private let stored: PropertyListDictionary
     private var shadows: PropertyListDictionary
+    private let marked: Set<Int>
 
-    init(_ declarations: [SettingDeclaration], _ shadows: PropertyListDictionary) {
+    /// - Parameter marked: the properties whose removal leaves a mark.
+    init(_ declarations: [SettingDeclaration], _ shadows: PropertyListDictionary, _ marked: Set<Int>) {
         self.declarations = declarations
+        self.marked = marked
         stored = shadows
         self.shadows = shadows
     }
 
-    /// Entry and shadow become the value; nil removes both.
+    /// Entry and shadow become the value; nil removes both, or leaves the mark of a removal.
     mutating func write(_ value: SettingValue?, version: Int, at index: Int) -> PreferenceOutcome.Written {
         let name = declarations[index].name
         let form = value.flatMap { declarations[index].stored($0) }
-        let shadow = value.flatMap { _ in PreferenceShadow(of: form)?.stored }
+        let ofNone = marked.contains(index) ? PreferenceShadow.removed : nil
+        let shadow = value == nil ? ofNone : PreferenceShadow(of: form)?.stored
         if let form { values[name] = form } else { removed.insert(name) }
         shadows[name] = shadow
         return PreferenceOutcome.Written(

@@ -123,9 +123,11 @@ package struct SyncedSettings: Sendable {
     /// The value breaks a rule of the app: it is mirrored all the same, and pending again after the next start.
     package mutating func refuse(_ name: String) { refused.insert(SyncedName(name)) }
 
-    /// The app stores no preferences itself: those that it has not are pending.
-    package mutating func restore(missingFrom values: [String: SyncedValue]) {
-        for name in local.keys where values[name.text] == nil {
+    /// Preferences that are missing at start and that the app has not removed were lost with their store: they are
+    /// pending.
+    package mutating func restore(missingFrom values: [String: SyncedValue], except removed: [String] = []) {
+        let removed = Set(removed.map { SyncedName($0) })
+        for name in local.keys where values[name.text] == nil && !removed.contains(name) {
             local[name] = nil
             // Of one that neither side has told of there is nothing to take.
             if entries[name] != nil { waiting.insert(name) }

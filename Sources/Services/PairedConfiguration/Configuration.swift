@@ -56,9 +56,11 @@ open class Configuration: @unchecked Sendable {
         pages.compare(store.defaults, with: ofPages, of: schema)
         // The declared defaults that reset() replaced are not asked for; what it left is.
         let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
+        let sync = SyncRules(self)
+        store.markRemovals(of: sync.names)
         let found =
             discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems + manifest.problems
-            + SyncRules(self).problems(in: schema) + rules.problems
+            + sync.problems(in: schema) + rules.problems
         problems.withLock { $0 = found }
         policy.judge(found)
         let stored = StoredPreferences(store, chosen ?? preferenceStore, pages)

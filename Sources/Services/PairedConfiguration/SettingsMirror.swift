@@ -125,8 +125,7 @@ final class SettingsMirror: Sendable {
     private func opened(_ device: PairedDevice, isFirst: Bool) -> MirroredSide {
         var side = MirroredSide(device, names: rules.names)
         if let fault = side.fault { report(.notStored(fault)) }
-        // A preference that is missing at start is none that was removed: that is seen while the app runs.
-        if isFirst { side.settings.restore(missingFrom: values) }
+        if isFirst { side.settings.restore(missingFrom: values, except: store.removedNames) }
         return side
     }
 

@@ -208,6 +208,14 @@ final class SettingsStore: Sendable {
 
     // MARK: synced settings
 
+    /// The removal of one of these leaves a mark in the store.
+    func markRemovals(of names: [String]) { state.withLock { $0.merge.markRemovals(of: names) } }
+
+    /// Of these the ones without a value that the app has removed.
+    var removedNames: [String] {
+        state.withLock { $0.merge.removedNames($0.layers.values(in: .storedPreference)) }
+    }
+
     /// The stored preferences, one or nil for each declaration.
     var preferences: [SettingValue?] { state.withLock { $0.layers.values(in: .storedPreference) } }
 
