@@ -123,6 +123,37 @@ private struct Side {
         #expect(store["volume"] == 61)
     }
 
+    @Test("SET-24, SET-32: a nil that another process has set is an edit, and a missing entry beside it is none")
+    func nothingByAnother() {
+        var store: PropertyListDictionary = [:]
+        var other = Side()
+        side.set(.string("Bert"), at: 1)
+        side.synchronise(&store)
+        other.synchronise(&store)
+        other.set(.nothing, at: 1)
+        other.synchronise(&store)
+        #expect(side.synchronise(&store).conflicts.isEmpty && side.values[1] == .nothing)
+        store["name"] = "Carl"
+        side.synchronise(&store)
+        store["name"] = nil
+        side.synchronise(&store)
+        #expect(side.values[1] == .string("Carl"))
+        // Both have changed it.
+        other.set(.nothing, at: 1)
+        other.synchronise(&store)
+        side.set(.string("Dora"), at: 1)
+        #expect(side.synchronise(&store).conflicts.map(\.edited) == [.nothing] && side.values[1] == .nothing)
+        // A nil of its own whose writing failed at its very end.
+        side.set(.string("Emil"), at: 1)
+        side.synchronise(&store)
+        side.set(.nothing, at: 1)
+        let outcome = side.merge.merge(PreferenceEntries(store, Side.schema), side.values)
+        store = outcome.edit.applied(to: store)
+        side.merge.attempted(outcome)
+        side.set(.string("Fritz"), at: 1)
+        #expect(side.synchronise(&store).conflicts.isEmpty && side.values[1] == .string("Fritz"))
+    }
+
     @Test("SET-25: where both have changed, the edit wins and is a conflict; equal changes are none")
     func bothChanged() {
         var store: PropertyListDictionary = ["volume": 60]

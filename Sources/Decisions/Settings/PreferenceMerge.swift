@@ -231,9 +231,11 @@ package struct PreferenceMerge: Sendable {
         }
 
         /// A shadow that only the failed write can have left shows that it was made.
-        mutating func recognise(_ entry: PreferenceEntries.Entry) {
-            guard let attempted, attempted.isNewShadow, entry.shadowForm == attempted.shadow else { return }
+        /// - Returns: whether it was.
+        mutating func recognise(_ entry: PreferenceEntries.Entry) -> Bool {
+            guard let attempted, attempted.isNewShadow, entry.shadowForm == attempted.shadow else { return false }
             wrote(attempted)
+            return true
         }
 
         mutating func wrote(_ written: PreferenceOutcome.Written) {
@@ -410,7 +412,7 @@ package struct PreferenceMerge: Sendable {
 
     private mutating func take(_ entry: PreferenceEntries.Entry, at index: Int, _ outcome: inout PreferenceOutcome) {
         var record = records[index]
-        record.recognise(entry)
+        let isOwn = record.recognise(entry)
         defer {
             record.isKnown = true
             record.seen = (entry.bare, entry.value)
@@ -419,8 +421,12 @@ package struct PreferenceMerge: Sendable {
         }
         // Without a value of the app's own in the way the store's counts when it is first read.
         let isFirst = !record.isKnown && (!record.isPending || record.isDefault)
-        if let value = entry.value {
-            guard isFirst || record.isEdited(entry) else { return }
+        // Another process of the library has set nil: it alone leaves such a shadow.
+        let isNil =
+            record.isKnown && !isOwn && entry.bare == nil && entry.shadow == .nothing
+            && stored[PreferenceEntries.shadowKey]?.dictionaryValue?[declarations[index].name] != entry.shadowForm
+        if let value = isNil ? .nothing : entry.value {
+            guard isFirst || isNil || record.isEdited(entry) else { return }
             if record.isPending, !record.isDefault, outcome.values[index] != value {
                 outcome.conflicts.append(
                     PreferenceConflict(
