@@ -83,6 +83,28 @@ import Testing
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
     }
 
+    @Test("CFG-43: an answer that waits for a slow disk is not made up for as one that could not be stored")
+    func waitingAnswer() throws {
+        let (host, store, scheduler) = (secondary.host, secondary.store, secondary.scheduler)
+        host.takesOffers = true
+        secondary.receive(try secondary.envelope(1))
+        store.hold(commits: true)
+        // Behind the registration another commit, and behind that the tick, which finds the app not yet registered.
+        secondary.connect()
+        secondary.receive(try secondary.envelope(1))
+        scheduler.advance(by: .seconds(11))
+        store.doOne()
+        scheduler.run()
+        try #require(host.offers.count == 1)
+        try secondary.answer(0)
+        while store.heldCount > 0 {
+            store.doOne()
+            scheduler.run()
+        }
+        #expect(host.offers.count == 1)
+        #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
+    }
+
     @Test("CFG-17: an app's anchor for which the disk has no room is trusted once there is room, and not before")
     func fullDiskForAnAnchor() throws {
         let (service, subject) = (secondary.service, KeySubject(application: secondary.queue.app, role: .secondary))

@@ -177,12 +177,16 @@ final class AppOffers {
                 _ = await receiver?.rewriteFiles(of: key.subject, unwrittenSince: unjudged.unwrittenSince)
             }
         }
+        // In the turn of the answer's event. Events before it must not take an answer that waits for its commit for a
+        // lost one; and if the commit fails, an end of the app's connection behind it must not make it unanswered.
+        let takesTurn = { [self] in if isAnswered { offerEnded(key) } }
         context.scheduler.start { [self] in
-            switch await answered(reply, key) {
+            switch await answered(reply, key, takesTurn) {
             case .inForce: break
             case .none:
                 if let unjudged {
-                    await overdue(key, digest, because: "it cannot judge now", .notJudged(unjudged.text))
+                    let lapse = ConfigurationSlot.Lapse.notJudged(unjudged.text)
+                    await overdue(key, digest, because: "it cannot judge now", lapse, takesTurn)
                 } else {
                     await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
                 }
@@ -191,21 +195,24 @@ final class AppOffers {
             }
             if !isAnswered { offerEnded(key) }
         }
-        // An end of the app's connection in front of the verdict's commit must not make it unanswered.
-        if isAnswered { offerEnded(key) }
     }
 
     private func offerEnded(_ key: ConfigurationSlotKey) {
         if open[key] == 1 { open[key] = nil } else { open[key]? -= 1 }
     }
 
-    private func answered(_ reply: OfferReply?, _ key: ConfigurationSlotKey) async -> OfferEnd {
+    /// - Parameter takesTurn: called in the turn of the answer's event, if there is one.
+    private func answered(
+        _ reply: OfferReply?, _ key: ConfigurationSlotKey, _ takesTurn: @escaping () -> Void
+    ) async -> OfferEnd {
         guard let reply else { return .none }
         if reply.verdict == .applied { answers.applied(reply.digest, in: key) }
         let now = context.reading.wall
-        guard let transition = await receiver?.perform(key, { slot, _ in slot.answered(reply, now: now) }) else {
-            return .notStored
+        let event: ConfigurationReceiver.Event = { slot, _ in
+            takesTurn()
+            return slot.answered(reply, now: now)
         }
+        guard let transition = await receiver?.perform(key, event) else { return .notStored }
         guard transition.verdict != nil else { return .none }
         receiver?.logVerdict(transition, of: key)
         // Also a verdict with which the bytes still wait, and so have no end yet.
@@ -213,17 +220,24 @@ final class AppOffers {
         return .inForce
     }
 
+    /// - Parameter takesTurn: called in the turn of the event, or now if there is none.
     private func overdue(
-        _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse
+        _ key: ConfigurationSlotKey, _ digest: [UInt8], because reason: String, _ lapse: ConfigurationSlot.Lapse,
+        _ takesTurn: @escaping () -> Void = {}
     ) async {
         // A newer offer has replaced this one, so no verdict on it is expected.
-        guard slot(key)?.staged?.record.digest == digest else { return }
+        guard slot(key)?.staged?.record.digest == digest else { return takesTurn() }
         let fields: [LogField] = [.text("app", "\(key.application)"), .text("reason", reason)]
         let detail: [LogField] = if case .notJudged(let words) = lapse { [.outside("detail", words)] } else { [] }
         context.log(
             LogEvent(.warning, "no verdict of the app, the configuration waits", fields: fields + detail),
             causedBy: key.application)
-        let transition = await receiver?.perform(key) { slot, _ in slot.answerOverdue(lapse) }
+        let transition = await receiver?.perform(key) { slot, _ in
+            takesTurn()
+            // Events before this one may have offered another.
+            guard slot.staged?.record.digest == digest else { return ApplyTransition() }
+            return slot.answerOverdue(lapse)
+        }
         if transition?.verdict == .failed { receiver?.logVerdict(transition, of: key) }
         if let transition, transition.verdict != nil { observers.notify(transition, of: digest) }
     }
