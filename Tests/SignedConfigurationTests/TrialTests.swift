@@ -150,6 +150,35 @@ import Testing
         #expect(failed.verdict == .failed && failed.effects == [.reload] && refused.active?.record.version == 6)
     }
 
+    @Test("CFG-62: ends of the daemon alone are no attempts of an app whose library counts its starts")
+    func endsOfTheDaemon() throws {
+        func restarted(_ slot: ConfigurationSlot, starts: UInt64) throws -> ConfigurationSlot {
+            var next = ConfigurationSlot(
+                key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, staged: slot.staged,
+                trial: slot.trial)
+            let digest = slot.staged?.record.digest ?? slot.trial?.digest
+            next.note(Self.attempts(try #require(digest), starts: starts))
+            _ = next.applicationConnected()
+            return next
+        }
+        var offered = try Fixture.usedSlot()
+        _ = offered.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
+        var tried = try Fixture.tryingSlot()
+        for _ in 0..<5 {
+            offered = try restarted(offered, starts: 1)
+            #expect(offered.phase == .offered && offered.staged?.attempts == 1)
+            tried = try restarted(tried, starts: 1)
+            #expect(tried.trial?.attempts == 1)
+        }
+        // The app has ended with it as well; and with the daemon there is no account.
+        #expect(try restarted(tried, starts: 2).trial?.attempts == 2)
+        #expect(try restarted(tried, starts: 0).trial?.attempts == 2)
+        // Once the daemon sees the app's ends, each counts.
+        tried.applicationDisconnected()
+        _ = tried.applicationConnected()
+        #expect(tried.trial?.attempts == 2)
+    }
+
     @Test("CFG-62, CFG-63: an app that dies over an offer three times gets no fourth one")
     func offersAreCounted() throws {
         var slot = try Fixture.usedSlot()

@@ -34,6 +34,11 @@ struct ApplicationPresence: Sendable, Equatable {
     private var loadReportPause = Duration.zero
     /// The library's account, as it was read last.
     private(set) var library = LoadAttempts()
+    /// The configurations with which the app may still run since before the daemon began.
+    private var unfinished: Set<[UInt8]>
+
+    /// - Parameter unfinished: the configurations of the stored rows.
+    init(unfinished: [[UInt8]?]) { self.unfinished = Set(unfinished.compactMap { $0 }) }
 
     var takesOffers: Bool { isConnected && !refusesOffers && offerPause == .zero }
 
@@ -52,6 +57,15 @@ struct ApplicationPresence: Sendable, Equatable {
         hasCountedStart = false
         lived = nil
         offersAnother()
+    }
+
+    /// The attempts with a configuration that the app sees again now (CFG-62). That is no further one if the app may
+    /// not have ended since before the daemon began, and the library's account shows none.
+    /// - Parameter known: the attempts before.
+    mutating func attempts(with digest: [UInt8], after known: UInt64) -> UInt64 {
+        let starts = library.starts(of: digest)
+        let isFurther = unfinished.remove(digest) == nil || starts == 0
+        return max(isFurther ? known + 1 : known, starts)
     }
 
     mutating func startCounted() { hasCountedStart = true }

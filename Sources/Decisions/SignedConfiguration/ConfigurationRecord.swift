@@ -95,7 +95,7 @@ package struct StagedConfiguration: Sendable, Equatable {
     /// The deliveries that brought it; none if it was submitted to this daemon directly.
     package internal(set) var deliveries: ConfigurationDeliveries
     /// The attempts of the app that were counted before they began (CFG-62).
-    package private(set) var attempts: UInt64
+    package internal(set) var attempts: UInt64
 
     package init(
         _ record: ConfigurationRecord, staged: WallTime, mark: UInt64?, allowsInvalid: Bool,
@@ -109,9 +109,6 @@ package struct StagedConfiguration: Sendable, Equatable {
         self.deliveries = deliveries
         self.attempts = attempts
     }
-
-    /// The app is about to see it.
-    mutating func count(starts: UInt64) { attempts = max(attempts + 1, starts) }
 
     /// The app has not seen it after all.
     mutating func uncount() { if attempts > 0 { attempts -= 1 } }

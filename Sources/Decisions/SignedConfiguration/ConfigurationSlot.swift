@@ -20,7 +20,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// Of ``waived`` or ``active``, whichever was applied last.
     package private(set) var trial: ConfigurationTrial?
     package private(set) var loadReports: LoadReports?
-    private var app = ApplicationPresence()
+    private var app: ApplicationPresence
 
     /// The slot of the stored rows; after a crash an offered configuration is offered again.
     package init(
@@ -31,6 +31,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         (self.key, self.device, self.mark) = (key, device, mark)
         (self.active, self.waived, self.staged) = (active, waived, staged)
         (self.trial, self.loadReports) = (trial, loadReports)
+        app = ApplicationPresence(unfinished: [staged?.record.digest, trial?.digest])
         phase = staged == nil ? .idle : .waitingForApplication
     }
 
@@ -255,7 +256,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         guard var staged else { return }
         // It would show above the one on trial, and hide its faults.
         if staged.isWaived, trial != nil { return }
-        staged.count(starts: app.library.starts(of: staged.record.digest))
+        staged.attempts = app.attempts(with: staged.record.digest, after: staged.attempts)
         guard staged.attempts <= Self.attempts else { return failStaged(&transition) }
         self.staged = staged
         phase = .offered
@@ -490,10 +491,10 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// The app has registered again during the trial.
     private mutating func countStart(_ transition: inout ApplyTransition) {
-        guard let digest = trial?.digest else { return }
-        if app.library.isHealthy(digest) { return passTrial(&transition) }
-        app.startCounted()
-        trial?.count(starts: app.library.starts(of: digest))
+        guard let running = trial else { return }
+        if app.library.isHealthy(running.digest) { return passTrial(&transition) }
+        trial?.attempts = app.attempts(with: running.digest, after: running.attempts)
+        if trial != running { app.startCounted() }
         if let trial, trial.isUsedUp { return rollBack(.failed, ConfigurationTrial.failureText, &transition) }
         transition.add(.trial(trial))
     }

@@ -13,7 +13,7 @@ package struct ConfigurationTrial: Sendable, Equatable {
     /// Of the one that it replaced during that one's trial: it is on disk until the file of the new one is written.
     package let replaced: [UInt8]?
     /// The attempts that the daemon knows of: offers, registrations of the app, and starts that the library counted.
-    package private(set) var attempts: UInt64
+    package internal(set) var attempts: UInt64
     /// The deliveries whose last verdict is outstanding.
     package internal(set) var deliveries: ConfigurationDeliveries
     /// The last configuration that proved to be good; nil if there is none.
@@ -62,9 +62,6 @@ package struct ConfigurationTrial: Sendable, Equatable {
 
     /// Whether there was an attempt more than the configuration may have (LIM-88).
     var isUsedUp: Bool { attempts > ConfigurationLimits.attempts }
-
-    /// The app has begun again.
-    mutating func count(starts: UInt64) { attempts = max(attempts + 1, starts) }
 
     /// The app has not run with it after all.
     mutating func uncount() { if attempts > 0 { attempts -= 1 } }
