@@ -9,6 +9,7 @@ import TandemPropertyList
 import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
+import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -176,6 +177,25 @@ import Testing
         #expect(try nodes.connect(to: .primary, user: 1001).refusal == nil)
         #expect(ask(nodes.primary, "app-assign", ["uid": 1001]).body["done"] == false, "it is already")
         #expect(ask(nodes.primary, "app-assign", ["uid": "root"]).name == "bad-request")
+    }
+
+    @Test func `SES-74: a start that finds a former owner's directory removes it, and asks no operator to change it`()
+        throws
+    {
+        try nodes.pair()
+        try nodes.connect(to: .primary).disconnect()
+        #expect(ask(nodes.primary, "app-assign", ["uid": .integer(Int64(Linux.user) + 1)]).body["done"] == true)
+        nodes.run(until: { !exists(directory(.primary)) })
+        nodes.stop(.primary)
+        // As a run leaves it that ended behind the commit.
+        let store = try Store(path: nodes.directory.path("primary-state/tandem.sqlite"))
+        store.commit([.put(RowSpace(rawValue: 4), key: Array(nodes.app.description.utf8), value: [2])]) { _ in }
+        store.close()
+        #expect(mkdir(directory(.primary), 0o750) == 0)
+        try nodes.start(.primary)
+        nodes.run(until: { !exists(directory(.primary)) })
+        let errors = nodes.notes.filter { $0.level == .error }.map { "\($0)" }
+        #expect(!errors.contains { $0.contains("cannot be used") || $0.contains("could not be checked") }, "\(errors)")
     }
 
     @Test func `SES-74: an app is reserved for a user before it was ever registered`() throws {

@@ -95,6 +95,10 @@ struct InstalledApplications {
 
     subscript(app: ApplicationIdentifier) -> ApplicationRecord? { records[app] }
 
+    /// The apps whose directories are theirs. One that a former owner has left is removed with all that is in it, and
+    /// the daemon looks for nothing there before (SES-74).
+    var withOwnDirectories: Set<ApplicationIdentifier> { Set(records.keys.filter { leaving[$0] == nil }) }
+
     /// Writes down the sides that the rows lacked, so that a daemon that is started for the other side reads them.
     mutating func writeSides() -> [RowChange] {
         defer { unwritten = [] }

@@ -298,7 +298,7 @@ package final class Node {
         let known = pairings.all.map(\.pairing)
         directories.keepOnly(known)
         counterparts.keepOnly(Set(known))
-        settings.keepOnly(Set(known))
+        settings.keepOnly(Set(known), of: installed.state.withOwnDirectories)
         for application in installed.state.records.values where !application.isReserved {
             let role = local.side(of: application.app)
             relay.install(
@@ -312,7 +312,7 @@ package final class Node {
             relay.restore(installed: counterparts[record.pairing], at: record.pairing, role: record.role)
         }
         // Removes files that belong to no item, now that the items are known.
-        delivery.restoreFiles(of: Set(known), apps: Array(installed.state.records.keys))
+        delivery.restoreFiles(of: Set(known), apps: Array(installed.state.withOwnDirectories))
     }
 
     // MARK: life

@@ -391,17 +391,20 @@ final class ApplicationSettings {
     }
 
     /// Takes the edits of all other pairings back: an earlier run may have ended before it did.
-    func keepOnly(_ known: Set<UniqueIdentifier>) {
-        takeBack(logging: "edits of an app could not be checked for ended pairings; the next start checks again") {
-            !known.contains($0)
-        }
+    func keepOnly(_ known: Set<UniqueIdentifier>, of apps: Set<ApplicationIdentifier>) {
+        let failure: StaticString =
+            "edits of an app could not be checked for ended pairings; the next start checks again"
+        takeBack(of: apps, logging: failure) { !known.contains($0) }
     }
 
-    /// - Parameter failure: the line of the log for an app whose edits cannot be read or written.
+    /// - Parameters:
+    ///   - apps: nil: all.
+    ///   - failure: the line of the log for an app whose edits cannot be read or written.
     private func takeBack(
-        logging failure: StaticString, ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool
+        of apps: Set<ApplicationIdentifier>? = nil, logging failure: StaticString,
+        ofPrimaries isMeant: @escaping @Sendable (UniqueIdentifier) -> Bool
     ) {
-        for (app, owner) in device.owners() {
+        for (app, owner) in device.owners() where apps?.contains(app) != false {
             let folder = folder(of: app, owner)
             let job: @Sendable (SettingsFolder) throws(SettingsFailure) -> Int = {
                 [marks] folder throws(SettingsFailure) in
