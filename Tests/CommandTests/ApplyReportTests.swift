@@ -59,7 +59,8 @@ import Testing
         let lines = ApplyFollower.interruption(nil, of: ["app": .string(app)])
         #expect(
             lines == [
-                "interrupted before the daemon answered; 'tandem configuration show --app \(app)' shows what is desired"
+                "interrupted before the daemon answered; 'tandem configuration show --app \(app)' shows what is desired, "
+                    + "and 'tandem status' what the own app has"
             ])
         for type in [SignedPayloadType.keySet, .revocation] {
             let envelope = try SignedEnvelope.bytes([1], type: type, signedWith: [])

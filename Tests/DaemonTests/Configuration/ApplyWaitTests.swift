@@ -49,6 +49,19 @@ import Testing
         #expect(nodes.verdict(try nodes.envelope(3)) == "applied")
     }
 
+    @Test func `CTL-25: with begin an apply waits for the verdict of this device's own app, and for nobody else's`()
+        throws
+    {
+        let app = try nodes.startApp()
+        func begin(_ envelope: [UInt8], at node: Node) -> [PropertyListDictionary] {
+            let body = nodes.application(of: envelope).merging(["begin": true])
+            return nodes.ask(node, "apply", body).body.rows("results")
+        }
+        #expect(begin(try nodes.envelope(1), at: nodes.secondary).map { $0["verdict"] } == ["applied"])
+        #expect(app.offers.count == 1)
+        #expect(begin(try nodes.envelope(2), at: nodes.primary).map { $0["state"] } == ["queued"])
+    }
+
     @Test
     func
         `CTL-25: apply at the app's own device ends when a newer version takes its place or the trusted key is removed`()

@@ -152,18 +152,15 @@ struct ApplyFollower {
     ) throws -> PropertyListDictionary {
         let clock = ContinuousClock()
         let end = clock.now + wait
-        answer = try ask(["wait": 0], time: .zero)
+        answer = try ask(["begin": true, "wait": .integer(wait.saturatingMilliseconds)], time: wait)
         ended = ApplyReport.endedFields(in: answer)
         // A rollout may wait for a secondary that never gets the app.
         let awaited = ApplyReport.awaited(in: answer)
         if awaited.contains(where: ApplyReport.hasNoApp), let warning = ApplyReport.rolloutWarning(in: answer) {
             progress?.warn(warning)
         }
-        // This device's own app: the daemon waits for it.
-        guard var ordinal = answer["ordinal"] else {
-            if pending(answer).isEmpty { return answer }
-            return try ask(["wait": .integer(wait.saturatingMilliseconds)], time: wait)
-        }
+        // This device's own app: the daemon has waited for it.
+        guard var ordinal = answer["ordinal"] else { return answer }
         while true {
             let left = min(end - clock.now, Self.pause)
             guard !pending(answer).isEmpty, left > .zero else { return answer }
@@ -209,7 +206,8 @@ struct ApplyFollower {
             let hint =
                 isAboutKeys
                 ? "'tandem trust list' shows the keys in force"
-                : "'tandem configuration show --app \(app)' shows what is desired"
+                : "'tandem configuration show --app \(app)' shows what is desired, "
+                    + "and 'tandem status' what the own app has"
             return ["interrupted before the daemon answered; \(hint)"]
         }
         let isHeldBack = { (result: Fact) in result.text("state") == "held-back" }

@@ -355,16 +355,19 @@ final class ConfigurationService {
     /// Applies or forwards the exact bytes of an envelope.
     /// - Parameters:
     ///   - wait: for verdicts; a result without one by then says so.
+    ///   - begins: whether only an app of this device is waited for.
     ///   - stage: the secondaries that get it first (CFG-79); nil for all at once.
     func apply(
-        _ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration, stage: RolloutStage? = nil
+        _ envelope: [UInt8], app: ApplicationIdentifier, wait: Duration, begins: Bool = false,
+        stage: RolloutStage? = nil
     ) async -> ApplyOutcome {
+        let waitForOthers = begins ? .zero : wait
         if let statement = ClaimedStatement(envelope) {
             guard stage == nil else {
                 return .failed(ControlFailure(.badRequest, "a change of keys is for all secondaries at once"))
             }
             let subject = statement.subject ?? KeySubject(application: app, role: .secondary)
-            return await keys.follow(envelope, of: subject, app, wait)
+            return await keys.follow(envelope, of: subject, app, waitForOthers)
         }
         let payload: ConfigurationPayload
         let goesOn: Bool
@@ -375,7 +378,7 @@ final class ConfigurationService {
         } catch { return .failed(ControlFailure(error)) }
         if goesOn {
             guard payload.role == .secondary else { return .failed(.noPrimaryApp) }
-            return await forward(envelope, payload, wait, stage)
+            return await forward(envelope, payload, waitForOthers, stage)
         }
         guard stage == nil else {
             return .failed(ControlFailure(.badRequest, "it is for this device's own app; there is no rollout"))

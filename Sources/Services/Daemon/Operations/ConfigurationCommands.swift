@@ -130,12 +130,14 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
     private let envelope: [UInt8]
     private let app: ApplicationIdentifier
     private let wait: Duration
+    private let begins: Bool
     private let isFollowing: Bool
     private let after: UInt64?
     private let stage: RolloutStage?
 
     init(_ request: ControlRequest) throws(WireError) {
         wait = try request.fields.milliseconds("wait", absent: .seconds(30))
+        begins = try request.fields.boolean("begin", absent: false)
         isFollowing = try request.fields.boolean("follow", absent: false)
         after = try request.fields.optionalUnsigned("after")
         let count = try request.fields.optional("first", "an integer from 1") { value in
@@ -154,7 +156,7 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
         let outcome =
             isFollowing
             ? await configuration.follow(envelope, app: app, after: after, wait: wait)
-            : await configuration.apply(envelope, app: app, wait: wait, stage: stage)
+            : await configuration.apply(envelope, app: app, wait: wait, begins: begins, stage: stage)
         switch outcome {
         case .failed(let failure): throw failure
         case .results(let results, let ordinal):
