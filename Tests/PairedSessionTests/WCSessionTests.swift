@@ -281,6 +281,22 @@ struct WCSessionTests: WCSessionSuite {
         #expect(calls.last == "message 300 300.0 true")
     }
 
+    @Test("SES-34, CFG-43: a configuration waits for a busy delegate also behind 256 messages")
+    func configurationForBusyDelegate() throws {
+        activate()
+        session.callbacks.suspend()
+        for number: Int64 in 0..<256 {
+            try fixture.daemon.message(["n": .integer(number)], reply: true)
+            fixture.scheduler.run()
+        }
+        try fixture.daemon.message(["tandem.configuration": .data([1])], .configuration, reply: true)
+        fixture.scheduler.run()
+        session.callbacks.resume()
+        settle()
+        #expect(fixture.daemon.received.filter { $0.kind == .failure }.isEmpty)
+        #expect(fixture.daemon.received.filter { $0.kind == .reply }.count == 257)
+    }
+
     private func deliver(_ body: PropertyListDictionary, reply: Bool = true) throws {
         try fixture.daemon.message(body, reply: reply)
         settle()

@@ -199,13 +199,14 @@ final class DelegateDispatcher {
 
     /// A message for the delegate: it speaks with the active counterpart only, and with a new one once it is activated
     /// for it. Configuration comes from this device's own daemon. All that wait for the delegate have one bound, here
-    /// and in the callback queue (SES-34): a delegate that is slow must not cost its process memory without end.
+    /// and in the callback queue (SES-34): a delegate that is slow must not cost its process memory without end. A
+    /// configuration waits beyond it: its refusal would be the app's answer, after which no offer comes (CFG-43).
     func arrived(_ message: ReceivedMessage) {
         guard message.isConfiguration || message.pairing == activePairing else {
             return _ = message.refuse(.notActive)
         }
         let waiting = parked.count + (session?.queuedMessages ?? 0)
-        guard waiting < ReceivedMessage.waitingAtMost else { return message.refuseFull() }
+        guard message.isConfiguration || waiting < ReceivedMessage.waitingAtMost else { return message.refuseFull() }
         guard isParking else { return session?.arrived(message) ?? () }
         parked.append(message)
         session?.changePending(by: 1)

@@ -59,7 +59,9 @@ final class MessageInbox {
         let (now, takers) = (scheduler.now, takers(of: message))
         guard takers.isEmpty else { return takers.forEach { $0.take(message) } }
         if let startedAt, now >= startedAt { return }  // dropping the message answers it
-        guard waiting.count < ReceivedMessage.waitingAtMost else { return message.refuseFull() }
+        guard message.isConfiguration || waiting.count < ReceivedMessage.waitingAtMost else {
+            return message.refuseFull()
+        }
         waiting.append(Waiting(message: message, deadline: now + (message.deadline ?? Limits.standardDeadline)))
         watch()
     }
