@@ -72,6 +72,18 @@ struct TransferTableTests {
         #expect(afterDrop == nil)
     }
 
+    @Test(
+        "SES-49: bytes of waiting contexts and settings refuse no newer one, and their number does",
+        arguments: [
+            Channel.context, .settings,
+        ])
+    func latestWins(channel: Channel) {
+        var table = TransferTable<Int>(capacity: 3, byteCapacity: 100)
+        let excesses = (0..<4).map { table.submit(.random(), to: pairing, on: channel, size: 100, token: $0) }
+        #expect(excesses.map { $0?.actual } == [nil, nil, nil, 4])
+        #expect(excesses.last??.isOfBytes == false && excesses.last??.limit == 3)
+    }
+
     @Test("SES-23: when a pairing goes, what its daemon had not accepted is let go, and nothing else")
     func dropped() {
         var table = TransferTable<Int>(capacity: 10)

@@ -29,6 +29,9 @@ package struct TransferTable<Token>: ~Copyable {
 
     /// A bound that one more item would exceed.
     package struct Excess: Sendable, Equatable {
+        /// True: `actual` and `limit` are bytes; false: items.
+        package let isOfBytes: Bool
+        /// With the new item.
         package let actual: Int
         package let limit: Int
     }
@@ -64,16 +67,18 @@ package struct TransferTable<Token>: ~Copyable {
         _ id: UniqueIdentifier, to pairing: UniqueIdentifier, on channel: Channel, size: Int = 0, token: Token
     ) -> Excess? {
         guard unacceptedCount < capacity, entries[id] == nil else {
-            return Excess(actual: unacceptedCount, limit: capacity)
+            return Excess(isOfBytes: false, actual: unacceptedCount + 1, limit: capacity)
         }
+        // A newer context makes those that wait worthless: it must not fail because of their bytes.
+        let size = channel.properties.isLatestWins ? 0 : size
         let queue = Queue(pairing: pairing, channel: channel)
         let bytes = unacceptedBytes[queue, default: 0] + size
-        guard bytes <= byteCapacity else { return Excess(actual: bytes, limit: byteCapacity) }
+        guard bytes <= byteCapacity else { return Excess(isOfBytes: true, actual: bytes, limit: byteCapacity) }
         nextNumber += 1
         entries[id] = Entry(
             pairing: pairing, channel: channel, token: token, phase: .submitted, size: size, number: nextNumber)
         unacceptedCount += 1
-        unacceptedBytes[queue] = bytes
+        unacceptedBytes[queue] = bytes > 0 ? bytes : nil
         return nil
     }
 

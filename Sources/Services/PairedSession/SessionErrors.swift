@@ -60,10 +60,12 @@ extension SessionError {
             limit: Limits.openRequests, messageID: id, isRetryable: true)
     }
 
-    static func tooManySubmissions(_ id: UniqueIdentifier, actual: Int, limit: Int) -> SessionError {
-        SessionError(
-            .genericError, .queueFull, reason: "too many items, or bytes of them, wait for the daemon", actual: actual,
-            limit: limit, messageID: id, isRetryable: true)
+    static func tooManySubmissions(
+        _ id: UniqueIdentifier, ofBytes: Bool, actual: Int, limit: Int
+    ) -> SessionError {
+        let reason = ofBytes ? "too many bytes of one queue wait for the daemon" : "too many items wait for the daemon"
+        return SessionError(
+            .genericError, .queueFull, reason: reason, actual: actual, limit: limit, messageID: id, isRetryable: true)
     }
 
     /// No transfer follows items of this channel.

@@ -88,8 +88,9 @@ final class TransferBook {
         let excess = items.submit(
             submission.id, to: entry.pairing, on: submission.channel, size: frame.body.count, token: token)
         if let excess {
-            let (actual, limit) = (excess.actual, excess.limit)
-            return token.accepted(.failure(.tooManySubmissions(submission.id, actual: actual, limit: limit)))
+            let error = SessionError.tooManySubmissions(
+                submission.id, ofBytes: excess.isOfBytes, actual: excess.actual, limit: excess.limit)
+            return token.accepted(.failure(error))
         }
         // The first one on a connection that still loads a configuration: it leaves once, and behind older ones.
         if connection == daemon.number { send(frame) } else { connected() }
