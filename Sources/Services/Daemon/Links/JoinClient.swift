@@ -60,22 +60,31 @@ extension JoinFailure: CustomStringConvertible {
             "the primary refused this device: the link was used, has expired by the primary's clock or is another "
                 + "primary's (run 'tandem pair' again there), or the fingerprint is not trusted there"
         case .connection(.refusedByPeer(.stopping)):
-            "the primary takes no join now: it is stopping, or its store takes nothing, as its log says; \(Self.again)"
+            "the primary takes no join now: it is stopping, or its store takes nothing, as its log says"
         case .connection(let reason) where reason.isInterruption:
-            "the connection to the primary ended before its answer (\(reason)); \(Self.again)"
+            "the connection to the primary ended before its answer (\(reason))"
         case .connection(let reason): "\(reason)"
         case .answer(let error): "\(error)"
         case .malformed(let text): "the primary's answer cannot be read: \(text)"
         case .wouldReplace(let contents):
-            "the primary has removed the previous pairing; joining discards what is queued for it here: \(contents). To "
-                + "discard that, join with the same link and --replace"
+            "the primary has removed the previous pairing; joining discards what is queued for it here: \(contents)"
         case .notTrusted: "this device no longer trusts the primary; to join it, run 'tandem trust-device'"
         case .notStored(let text): "the pairing could not be stored: \(text)"
         }
     }
 
-    /// The primary may have taken the link already, for this device (PAR-8 b).
-    private static var again: String { "join again: a join link stays good for this device until it expires" }
+    /// The text for a person who has used a link. The primary may have taken it already, for this device (PAR-8 b), or
+    /// the address may be of something else.
+    /// - Parameter address: where the link says that the primary is.
+    package func text(afterLinkTo address: String) -> String {
+        let again = "join again: a join link stays good for this device until it expires"
+        return switch self {
+        case .connection(.refusedByPeer(.stopping)): "\(self); \(again)"
+        case .connection(let reason) where reason.isInterruption: "\(self); if the primary is at \(address), \(again)"
+        case .wouldReplace: "\(self). To discard that, join with the same link and --replace"
+        default: description
+        }
+    }
 }
 
 extension LinkCloseReason {

@@ -245,8 +245,12 @@ final class LinkService {
 extension JoinFailure {
     /// Why a primary that is trusted by hand is not joined: no person has used a link.
     fileprivate var reasonByTrust: LogField {
-        guard self == .connection(.refusedByPeer(.joinRefused)) else { return .outside("reason", description) }
-        return .text("reason", "it does not trust this device's fingerprint: run 'tandem trust-device' there, too")
+        switch self {
+        case .connection(.refusedByPeer(.joinRefused)):
+            .text("reason", "it does not trust this device's fingerprint: run 'tandem trust-device' there, too")
+        case .wouldReplace: .text("reason", "\(self); 'tandem unpair' here discards that")
+        default: .outside("reason", description)
+        }
     }
 }
 

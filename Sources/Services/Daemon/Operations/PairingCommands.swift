@@ -94,7 +94,7 @@ struct JoinCommand: ControlCommand {
         let link = try link.get()
         let record: PairingRecord
         do throws(JoinFailure) { record = try await node.links.join(.link(link), mayReplace: mayReplace) } catch {
-            throw ControlFailure(error.controlName, error.description)
+            throw ControlFailure(error.controlName, error.text(afterLinkTo: link.address))
         }
         var answer: PropertyListDictionary = ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
         answer["peer"] = record.peerVendorIdentifier.map { .data($0.bytes) }
