@@ -332,6 +332,8 @@ import Testing
         nodes.clock.advance(by: .seconds(300))
         let lines = nodes.lines("trusted primary not joined yet")
         #expect(lines.count == 1 && lines[0].contains("run 'tandem trust-device' there"), "\(lines)")
+        #expect(nodes.ask(nodes.secondary, "trust-device", primary).code == 0)
+        nodes.run(until: { nodes.lines("trusted primary not joined yet").count == 2 })
         #expect(try nodes.rows("pairings", of: nodes.primary).isEmpty)
         let secondary: PropertyListDictionary = ["fingerprint": fingerprints[1], "role": "secondary"]
         #expect(nodes.ask(nodes.primary, "trust-device", secondary).code == 0)

@@ -233,7 +233,11 @@ final class LinkService {
                     }
                     reported = error.reasonByTrust
                     let isHurried = await trustJoins[primary]?.value(within: backoff.next(random: random())) != nil
-                    if isHurried { backoff.reset() }
+                    if isHurried {
+                        backoff.reset()
+                        // The operator sees that this attempt was made, perhaps at another address.
+                        reported = nil
+                    }
                     trustJoins[primary] = Expectation(on: context.scheduler)
                 }
             }
