@@ -72,6 +72,9 @@ import Testing
         #expect(options.listen.map { "\($0)" } == ["unix:\(here)/l.sock"])
         #expect(options.advertise.map { "\($0)" } == "unix:\(here)/a/l.sock")
         #expect(try "\(DaemonOptions.absoluteAddress("unix:/l.sock"))" == "unix:/l.sock")
+        let long = "unix:" + String(repeating: "a", count: 107)
+        let failure = #expect(throws: CommandFailure.self) { try DaemonOptions.absoluteAddress(long, of: .listen) }
+        #expect(failure?.text.hasPrefix("--listen 'unix:aaa") == true, "the path is too long once it is absolute")
         #expect(try "\(DaemonOptions.absoluteAddress("hub"))" == "hub:4747")
     }
 

@@ -27,7 +27,7 @@ struct DaemonOptions {
             role: role, name: name, state: try Self.absolute(try state(), "state"), local: try local())
         options.localOther = settings.text(.localOther)
         options.localGroup = settings.text(.localGroup)
-        options.advertise = try settings.text(.advertise).map(Self.absoluteAddress)
+        options.advertise = try settings.text(.advertise).map { try Self.absoluteAddress($0, of: .advertise) }
         options.listen = try listen(advertises: options.advertise != nil)
         if let wake = settings.text(.wake) {
             options.wake = try WakeCommands(path: wake)
@@ -85,7 +85,7 @@ struct DaemonOptions {
     }
 
     private func listen(advertises: Bool) throws -> [SocketAddress] {
-        let named = try settings.texts(.listen).map(Self.absoluteAddress)
+        let named = try settings.texts(.listen).map { try Self.absoluteAddress($0, of: .listen) }
         if !named.isEmpty || role == .secondary { return named }
         // Without an option no other machine can connect.
         return [.tcp(host: advertises ? "0.0.0.0" : "127.0.0.1", port: Self.port)]
@@ -101,12 +101,18 @@ struct DaemonOptions {
 
     /// An address with an absolute path: a daemon that reads it in a join link has another working directory, and so
     /// may the one that gets it from a command.
-    static func absoluteAddress(_ text: String) throws(CommandFailure) -> SocketAddress {
+    /// - Parameter option: the option whose value it is; nil: an argument.
+    static func absoluteAddress(
+        _ text: String, of option: DaemonOption? = nil
+    ) throws(CommandFailure) -> SocketAddress {
         do throws(SocketAddressError) {
             let address = try address(text)
             guard case .unix(let path) = address else { return address }
             return try .unix(checking: AbsolutePath.of(path))
-        } catch { throw .usage("'\(text)': \(error)") }
+        } catch {
+            let place = option.map { "--\($0.optionName) " } ?? ""
+            throw .usage("\(place)'\(text)': \(error)")
+        }
     }
 
     private static var hostName: String {
