@@ -127,6 +127,28 @@ import Testing
         }
     }
 
+    @Test("PAG-4, PAG-9: a slider with reversed bounds is one fault, and its editor is taken by every number")
+    func reversedBounds() {
+        let place = SettingsPageLocation(page: "Root", index: 0)
+        let properties: [(SettingType, SettingValue)] = [
+            (.integer, .integer(1)), (.float, .float(1)), (.double, .double(1)), (.string, .string("")),
+        ]
+        for (type, initial) in properties {
+            for isInteger in [false, true] {
+                let slider: PropertyListDictionary = [
+                    "Type": "PSSliderSpecifier", "Key": "k", "MinimumValue": 0.4, "MaximumValue": 0.3,
+                    "TandemInteger": .boolean(isInteger),
+                ]
+                var bundle = SettingsBundle(page(slider))
+                let refined = bundle.refine([SettingDeclaration("k", type, .preference, initial: initial)])
+                let isText = type == .string
+                #expect(refined.first?.editor == (isText ? .preference : .slider) && refined.first?.bounds == nil)
+                let reversed = SettingsBundleProblem.specifier(place, .reversedBounds)
+                #expect(bundle.problems == [reversed] + (isText ? [.differentRule(key: "k", place)] : []), "\(type)")
+            }
+        }
+    }
+
     @Test("PAG-9: a further place of a key with another type or other bounds than the property's is told once")
     func furtherPlaces() {
         func slider(_ maximum: PropertyListValue) -> Specifier {

@@ -67,8 +67,8 @@ extension Specifier {
             let bounds = hasReversedBounds ? nil : SettingBounds.double(least...most)
             return declared(key, .double, .slider, bounds: bounds, otherwise: .double(least))
         }
-        return declared(
-            key, .integer, .slider, bounds: first <= last ? .integer(first...last) : nil, otherwise: .integer(first))
+        let bounds = hasReversedBounds ? nil : SettingBounds.integer(first...last)
+        return declared(key, .integer, .slider, bounds: bounds, otherwise: .integer(first))
     }
 
     private func choice(_ key: String) -> SettingDeclaration? {
@@ -149,6 +149,8 @@ extension SettingDeclaration {
     /// Whether a page's rules can be said in this type.
     private func fits(_ page: SettingDeclaration) -> Bool {
         if let bounds = page.bounds { return bounds.converted(to: type) != nil }
+        // Reversed bounds are none, and are a fault of their own (PAG-4).
+        if page.editor == .slider { return [.integer, .float, .double].contains(type) }
         return type == page.type || (!page.choices.isEmpty && converted(page.choices).count == page.choices.count)
     }
 
