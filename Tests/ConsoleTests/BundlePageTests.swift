@@ -290,6 +290,39 @@ import Testing
         #expect(browser.changed == ["mute": "silent", "volume": 7, "tone": 2, "name": ""])
     }
 
+    @Test("CON-12, CON-18: a day and a time of one date are two fields, and a further time leads to the first")
+    func fieldsOfOneDate() throws {
+        let root = ["Date", "Time", "Time"].map { mode in
+            Specifier(.datePicker, ["Key": "at", "Title": .string(mode), "DatePickerMode": .string(mode)])
+        }
+        func date(_ seconds: Int64) throws -> PropertyListValue {
+            .date(try #require(PropertyListDate(millisecondsSince1970: (1_795_392_000 + seconds) * 1000)))
+        }
+        let browser = Browser(root.declarations, on: pageTree(["Root": root]))
+        browser.rows["at"] = ["value": try date(34_215), "layer": "user"]
+        let page = try #require(browser.get(Browser.page)?.text)
+        for text in [
+            "<input type=\"date\" id=\"f-0\" name=\"v.at\" value=\"2026-11-23\"", "name=\"b.at\" value=\"2026-11-23\"",
+            "<input type=\"time\" id=\"f-1\" name=\"v1.at\" value=\"09:30\"", "name=\"b1.at\" value=\"09:30\"",
+            "The same setting as <a href=\"#f-1\">",
+        ] { #expect(page.contains(text), "\(text)") }
+        #expect(!page.contains("v2.at"))
+        let shown = "b.at=2026-11-23&b1.at=09:30"
+        for (fields, seconds) in [
+            ("v.at=2026-11-23&v1.at=10:00", 36_000), ("v.at=2026-11-24&v1.at=09:30", 120_615),
+            ("v.at=2026-11-24&v1.at=10:00", 122_400),
+        ] {
+            #expect(browser.post(Browser.page, "\(shown)&\(fields)")?.status == 303)
+            #expect(try browser.changed == ["at": date(Int64(seconds))], "\(fields)")
+        }
+        for fields in ["v.at=2026-11-23&v1.at=soon", "v9.at=10:00", "v1.x=10:00"] {
+            let refused = try #require(browser.post(Browser.page, "\(shown)&\(fields)"))
+            #expect(refused.status == 422 && browser.changed == nil, "\(fields)")
+            #expect(refused.text.contains("name=\"v.at\" value=\"2026-11-23\""), "the day has no time's text")
+            #expect(refused.text.contains("name=\"v1.at\" value=\"soon\"") == fields.contains("soon"))
+        }
+    }
+
     @Test(
         "CON-12: forged fields change nothing: beyond bounds, of other pages, hidden, shown only, of lists, of no choice",
         arguments: [

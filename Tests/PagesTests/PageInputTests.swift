@@ -85,9 +85,9 @@ import Testing
         #expect(try input(["m": "gone", "v": "3", "name": "x", "t": "Maybe"], values) == same)
         let edit = try input(["name": "x", "t": "on", "v": "9"], values, shown: shown)
         #expect(edit.values == ["t": "on"] && edit.errors.keys.sorted() == ["v"])
-        #expect(edit.typed == ["name": "x", "t": "on", "v": "9"])
+        #expect(edit.typed == [3: "x", 0: "on", 1: "9"])
         #expect(try input(["m": "c"], values).errors["m"] == "'c' is none of the choices: 'A' ('a'), 'B' ('b')")
-        #expect(try input(["pin": "hush", "v": "x"]).typed == ["v": "x"])
+        #expect(try input(["pin": "hush", "v": "x"]).typed == [1: "x"])
     }
 
     @Test("PAG-16: ends of lines are LF, an empty line is a text of its own, and containers are JSON")
@@ -210,6 +210,47 @@ import Testing
         let seconds = try #require(PageView.make(tree, Self.schema, PageRequest(values: later)))
         #expect(seconds.rows[5...7].map(\.shown) == ["2026-11-23", "09:30:15", "2026-11-23T09:30:15"])
         #expect(seconds.rows[5...7].map(\.input) == ["2026-11-23", "09:30", "2026-11-23T09:30"])
+    }
+
+    @Test("PAG-16, CON-12: a day and a time of one key are one date, a field without a row is refused, the last counts")
+    func fieldsOfOneKey() throws {
+        let rows = ["Date", "Time"].map { mode in
+            Specifier(.datePicker, ["Key": "at", "DatePickerMode": .string(mode)])
+        }
+        let schema = SettingsSchema([
+            SettingDeclaration(
+                name: "at", type: .date, editor: .edit, summary: "", allowsNothing: true, initialValue: .nothing)
+        ])
+        func date(_ seconds: Int64) throws -> PropertyListValue {
+            .date(try #require(PropertyListDate(millisecondsSince1970: (1_795_392_000 + seconds) * 1000)))
+        }
+        let tree = pageTree(["Root": rows])
+        let stored = PageValue(value: try date(34_215), layer: "user")
+        func input(_ day: String, _ time: String, at index: Int = 1, of value: PageValue? = stored) throws -> PageInput
+        {
+            let values = value.map { ["at": $0] } ?? [:]
+            let view = try #require(PageView.make(tree, schema, PageRequest(values: values)))
+            let further = PageInput.Further(index: index, key: "at", text: time, shown: value == nil ? "" : "09:30")
+            let shown = ["at": value == nil ? "" : "2026-11-23"]
+            return PageInput(["at": day], shown: shown, of: view, schema, further: [further])
+        }
+        let edits: [(String, String, Int64)] = [
+            ("2026-11-24", "09:30", 120_615), ("2026-11-23", "10:00", 36_000), ("2026-11-24", "10:00", 122_400),
+            ("", "10:00", 36_000),
+        ]
+        for (day, time, seconds) in edits {
+            let edit = try input(day, time)
+            #expect(try edit.values == ["at": date(seconds)] && edit.empty.isEmpty, "\(day) \(time)")
+        }
+        #expect(try input("2026-11-23", "10:00").typed == [1: "10:00"])
+        #expect(try input("2026-11-23", "09:30").values.isEmpty)
+        for (day, time) in [("2026-11-24", ""), ("", "09:30"), ("", "")] {
+            let nothing = try input(day, time)
+            #expect(nothing.empty == ["at"] && nothing.values.isEmpty, "\(day) \(time)")
+        }
+        #expect(try input("2026-11-23", "10:00", of: nil).values == ["at": date(36_000)])
+        #expect(try input("2026-11-23", "soon").errors["at"]?.contains("is no time such as") == true)
+        #expect(try input("2026-11-23", "10:00", at: 2).errors["at"]?.contains("has no field") == true)
     }
 
     @Test("PAG-16: a form with one refused field names each of them, and shows no secret")

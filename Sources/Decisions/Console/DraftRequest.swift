@@ -26,16 +26,17 @@ struct DraftRequest {
     /// Done: the list with the item is stored, or the page says why not.
     func done(_ replies: [ConsoleReply], _ form: SettingsInput) -> ConsoleStep {
         read(replies, UnsentForm(input: form, route: route, cookie: cookie)) { settings, list in
-            let (values, shown, digest) = form.draft
+            let (values, shown, further, digest) = form.draft
             // Somebody may have moved, changed or deleted the item since the page was made.
             var index: Int?
             if let item {
                 index = ItemDigest.find(digest ?? "", near: item, in: list, cookie: cookie)
-                if index == nil { return lost(settings, list, values) }
+                if index == nil { return lost(settings, list, values, further) }
             }
             guard let first = list.draft(at: index) else { return gone(409, list) }
             var draft = first
-            var input = draft.take(values, shown: shown, of: settings.view(first, languages))
+            let view = settings.view(first, languages)
+            var input = draft.take(values, shown: shown, of: view, further: further)
             guard item != nil || digest == ItemDigest.make(.array(list.items), of: list, cookie: cookie) else {
                 return page(settings, list, first, nil, refused: input, FormRefusal(409, Self.changed))
             }
@@ -47,7 +48,8 @@ struct DraftRequest {
             return Console.store(items, in: list, of: settings, cookie) { [draft, input] refusal in
                 var input = input
                 if let check = refusal.checks.first(where: { $0.key == list.key }) {
-                    let corrected = draft.corrected(by: check, of: items, typed: Set(input.typed.keys))
+                    let typed = view.rows.filter { input.typed[$0.index] != nil }.compactMap(\.key)
+                    let corrected = draft.corrected(by: check, of: items, typed: Set(typed))
                     input.refuse(corrected.fields, in: settings.view(corrected.draft, languages))
                 }
                 let shown = input.errors.isEmpty ? refusal : FormRefusal()
@@ -72,10 +74,12 @@ struct DraftRequest {
 
     /// The draft of an item that was changed or is gone. The typed texts begin a new item where the list takes one: at
     /// the old place they could replace what nobody has seen.
-    private func lost(_ settings: AppSettings, _ list: EditableList, _ values: [String: String]) -> ConsoleStep {
+    private func lost(
+        _ settings: AppSettings, _ list: EditableList, _ values: [String: String], _ further: [PageInput.Further]
+    ) -> ConsoleStep {
         guard let first = list.draft(at: nil) else { return gone(409, list) }
         var draft = first
-        let input = draft.take(values, of: settings.view(first, languages))
+        let input = draft.take(values, of: settings.view(first, languages), further: further)
         return page(settings, list, first, nil, refused: input, FormRefusal(409, Self.lost))
     }
 

@@ -63,7 +63,11 @@ struct SettingControl {
 
     // MARK: fields
 
-    private var fieldName: String { SettingsInput.value + FieldKey.encode(row.key ?? "") }
+    private var fieldName: String {
+        fields.further.contains(row.index)
+            ? SettingsInput.name(SettingsInput.value, ofFurther: row)
+            : SettingsInput.value + FieldKey.encode(row.key ?? "")
+    }
     /// A field without a name is not sent.
     private var name: Markup.Attribute { .optional("name", isEditable ? fieldName : nil) }
     /// Tab reaches a read-only field and skips a disabled one.

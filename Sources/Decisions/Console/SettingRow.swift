@@ -5,6 +5,8 @@ import TandemPages
 /// The fields of a page, and what all of its rows share.
 struct PageFields {
     let indices: Set<Int>
+    /// Those of fields whose key has a field before, in whose names they stand.
+    let further: Set<Int>
     /// The rows with the fields of those that could be edited and have none, by the indices of these.
     let others: [Int: PageView.Row]
     /// The languages of the page's texts, by these texts.
@@ -15,7 +17,8 @@ struct PageFields {
     let refused: PageInput?
 
     init(_ view: PageView, _ languages: [String: String], of instance: AppInstance, refused: PageInput?) {
-        (indices, others, self.languages) = (view.fieldIndices, view.otherRows, languages)
+        (indices, further, others) = (view.fieldIndices, view.furtherIndices, view.otherRows)
+        self.languages = languages
         (images, self.instance, self.refused) = (view.images, instance, refused)
     }
 }
@@ -35,7 +38,7 @@ struct SettingRow {
 
     private var isEditable: Bool { fields.indices.contains(row.index) }
     /// The text of a refused form.
-    private var typed: String? { isEditable || isOfDraft ? row.key.flatMap { fields.refused?.typed[$0] } : nil }
+    private var typed: String? { isEditable || isOfDraft ? fields.refused?.typed[row.index] : nil }
     /// Whether the field draws attention to itself, because the app has refused what was typed.
     private var shakes: Bool { row.key.map { fields.refused?.shaking.contains($0) == true } ?? false }
 
@@ -48,10 +51,11 @@ struct SettingRow {
         return .tag(
             "div", .init("class", (["row"] + classes).joined(separator: " ")), .init("id", row.id),
             .optional("data-typed", typed.map { _ in "yes" }),
-            of: [control.hasOwnTitle ? Markup([]) : title, layer] + (isEditable ? [SettingsInput.shown(row)] : [])
+            of: [control.hasOwnTitle ? Markup([]) : title, layer] + (isEditable ? [shown] : [])
                 + [list?.markup ?? control.markup, notes])
     }
 
+    private var shown: Markup { SettingsInput.shown(row, isFurther: fields.further.contains(row.index)) }
     private var list: ListControl? { if case .page(let list) = form { list } else { nil } }
     private var isOfDraft: Bool { if case .draft = form { true } else { false } }
 
@@ -166,16 +170,26 @@ extension Markup {
 }
 
 extension PageView {
-    /// The indices of the rows with a field: of rows of one key the first that is editable.
+    /// The indices of the rows with a field: of rows of one key the first that is editable. A date has one for each
+    /// mode, as the field of a day takes no time.
     var fieldIndices: Set<Int> { Set(fields.map(\.index)) }
 
-    /// Those rows.
-    private var fields: [Row] {
+    /// Those of fields whose key has a field before.
+    fileprivate var furtherIndices: Set<Int> {
         var known: Set<[UInt8]> = []
+        return Set(fields.filter { !known.insert([UInt8](($0.key ?? "").utf8)).inserted }.map(\.index))
+    }
+
+    private var fields: [Row] {
+        var known: [[UInt8]: Set<DateTraits.Mode>] = [:]
         return rows.filter { row in
             guard let key = row.key, row.isEditable else { return false }
             if case .list = row.kind { return false }
-            return known.insert([UInt8](key.utf8)).inserted
+            let bytes = [UInt8](key.utf8)
+            let before = known[bytes]
+            let own: Set<DateTraits.Mode> = row.dateMode.map { [$0] } ?? []
+            known[bytes] = before?.union(own) ?? own
+            return before.map { !own.isSubset(of: $0) } ?? true
         }
     }
 
@@ -187,7 +201,10 @@ extension PageView {
             if case .list = row.kind { return false }
             return row.isEditable && !indices.contains(row.index)
         }
-        let pairs = repeated.compactMap { row in fields.first { $0.key == row.key }.map { (row.index, $0) } }
+        let pairs = repeated.compactMap { row in
+            fields.first { $0.key == row.key && (row.dateMode == nil || row.dateMode == $0.dateMode) }
+                .map { (row.index, $0) }
+        }
         return Dictionary(pairs) { first, _ in first }
     }
 }
@@ -196,6 +213,12 @@ extension PageView.Row {
     /// Identifiers of the page's own: keys may have any character.
     var id: String { "r-\(index)" }
     var field: String { "f-\(index)" }
+
+    /// The mode of a date's field; nil for every other field.
+    fileprivate var dateMode: DateTraits.Mode? {
+        guard case .date(let traits) = kind, !isSecret else { return nil }
+        return traits.mode
+    }
 
     /// Whether the title is the label of one field.
     var isLabelled: Bool {

@@ -24,8 +24,14 @@ struct SettingsInput {
 
     init(_ fields: FormFields) { self.fields = fields }
 
+    /// The name of a field of a further row of a key (CON-12).
+    static func name(_ prefix: String, ofFurther row: PageView.Row) -> String {
+        "\(prefix.dropLast())\(row.index).\(FieldKey.encode(row.key ?? ""))"
+    }
+
     /// The field that tells the text of a row, which distinguishes an edit from a field that was left as it was.
-    static func shown(_ row: PageView.Row) -> Markup {
+    static func shown(_ row: PageView.Row, isFurther: Bool) -> Markup {
+        if isFurther { return .hidden(name(shownPrefix, ofFurther: row), row.input) }
         let key = FieldKey.encode(row.key ?? "")
         if row.isSecret { return Markup([.hidden(shownPrefix + key, ""), .hidden(secretPrefix + key, "")]) }
         guard row.input.utf8.count > shownLimit else { return .hidden(shownPrefix + key, row.input) }
@@ -37,7 +43,7 @@ struct SettingsInput {
     }
 
     func values(on view: PageView, of settings: AppSettings) -> PageInput {
-        PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.access)
+        PageInput(texts, shown: shownTexts, of: view, settings.schema, by: settings.access, further: further)
     }
 
     /// The texts. A typed number counts before its slider, unless it is the one that the page showed (CON-24).
@@ -63,9 +69,19 @@ struct SettingsInput {
         return shown
     }
 
+    /// The fields of further rows of keys, by the names that ``name(_:ofFurther:)`` makes.
+    private var further: [PageInput.Further] {
+        fields.values(after: "v").compactMap { name, text in
+            let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let index = Int(parts[0]), "\(index)" == parts[0] else { return nil }
+            return PageInput.Further(
+                index: index, key: FieldKey.decode(String(parts[1])), text: text, shown: fields["b\(name)"])
+        }
+    }
+
     /// The fields of a draft, and the texts that it showed.
-    var draft: (values: [String: String], shown: [String: String], digest: String?) {
-        (texts, shownTexts, fields[ItemDigest.field])
+    var draft: (values: [String: String], shown: [String: String], further: [PageInput.Further], digest: String?) {
+        (texts, shownTexts, further, fields[ItemDigest.field])
     }
 
     /// The form for another try.

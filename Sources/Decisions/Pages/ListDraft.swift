@@ -68,11 +68,12 @@ package struct ListDraft: Sendable {
     /// Reads the fields of the draft's page as a whole: with one refused field nothing changes.
     /// - Parameters:
     ///   - view: the page as it was shown.
-    ///   - line: as ``PageInput`` has it.
+    ///   - line: as ``PageInput`` has it, and `further`, too.
     package mutating func take(
-        _ fields: [String: String], shown: [String: String] = [:], of view: PageView, line: Int? = nil
+        _ fields: [String: String], shown: [String: String] = [:], of view: PageView, line: Int? = nil,
+        further: [PageInput.Further] = []
     ) -> PageInput {
-        let input = PageInput(fields, shown: shown, of: view, schema, line: line)
+        let input = PageInput(fields, shown: shown, of: view, schema, line: line, further: further)
         guard input.errors.isEmpty else { return input }
         for (key, value) in input.values { content[key] = value }
         for key in input.empty { content[key] = nil }

@@ -13,8 +13,9 @@ package struct PageInput: Sendable, Equatable {
     package private(set) var empty: [String] = []
     /// Why a field is refused, by key. With one refused field none may be set.
     package private(set) var errors: [String: String] = [:]
-    /// The texts that a person has changed, by key, for the page that shows a refused form again; none of a secret.
-    package private(set) var typed: [String: String] = [:]
+    /// The texts that a person has changed, by the indices of their rows, for the page that shows a refused form again;
+    /// none of a secret.
+    package private(set) var typed: [Int: String] = [:]
     /// The keys of refused fields that draw attention to themselves.
     package private(set) var shaking: Set<String> = []
     /// The keys of secrets that were typed.
@@ -28,6 +29,21 @@ package struct PageInput: Sendable, Equatable {
         return texts
     }
 
+    /// The field of a further row of a key (CON-12).
+    package struct Further: Sendable {
+        let index: Int
+        let key: String
+        let text: String
+        let shown: String?
+
+        /// - Parameters:
+        ///   - index: that of the row.
+        ///   - shown: the text that the person saw.
+        package init(index: Int, key: String, text: String, shown: String?) {
+            (self.index, self.key, self.text, self.shown) = (index, key, text, shown)
+        }
+    }
+
     /// Reads and judges the fields of a page as a whole.
     /// - Parameters:
     ///   - fields: by key: `on`, `yes`, `off` and their like for a toggle, an option's `input` for a choice, lines for
@@ -39,29 +55,22 @@ package struct PageInput: Sendable, Equatable {
     ///   - access: the access that a property must at least have for the person who types.
     ///   - line: the index of the row on whose line the field was typed (PAG-35): that row alone is read, and a date
     ///     has its seconds. nil: of rows of one key the first that is editable.
+    ///   - further: the fields of further rows of keys. They are read in the order of the rows, after those by key.
     package init(
         _ fields: [String: String], shown: [String: String] = [:], of view: PageView, _ schema: SettingsSchema,
-        by access: SettingAccess = .user, line: Int? = nil
+        by access: SettingAccess = .user, line: Int? = nil, further: [Further] = []
     ) {
         let meant = view.rows.filter { line == nil || $0.index == line }
         let rows = Dictionary(meant.compactMap { row in row.key.map { ($0, row) } }) { first, second in
             first.isEditable ? first : second
         }
         for (key, text) in fields.sorted(by: { $0.key < $1.key }) {
-            guard let row = rows[key], let declaration = schema[key] else {
-                errors[key] = "The page has no field \(OutsideText.quoted(key))."
-                continue
-            }
-            let text = Self.lines(text)
-            let field = Field(row: row, declaration: declaration)
-            let present = line == nil ? row.input : row.lineInput
-            if field.isSame(text, shown[key] ?? present) { continue }
-            if row.isSecret { secrets.insert(key) } else { typed[key] = text }
-            if let lock = row.lock {
-                errors[key] = lock.text.isEmpty ? "It cannot be edited on this page." : lock.text
-            } else if !field.isSame(text, present) {
-                read(text, field)
-            }
+            let row = rows[key]
+            take(text, shown[key], of: key, row, line == nil ? row?.input : row?.lineInput, schema)
+        }
+        for field in further.sorted(by: { ($0.index, $0.key) < ($1.index, $1.key) }) {
+            let row = view.rows.first { $0.index == field.index && $0.key == field.key }
+            take(field.text, field.shown, of: field.key, row, row?.input, schema)
         }
         // The app makes values of these, which are judged then.
         let picked = schema.pickedDates(in: values)
@@ -93,9 +102,9 @@ package struct PageInput: Sendable, Equatable {
             errors[refusal.key] = refusal.text
             if refusal.shakes { shaking.insert(refusal.key) }
             guard refusal.replacement != nil else { continue }
-            if let row = view.rows.first(where: { $0.key == refusal.key && $0.isEditable && !$0.isSecret }) {
-                typed[refusal.key] = row.input
-            } else {
+            let rows = view.rows.filter { $0.key == refusal.key && $0.isEditable && !$0.isSecret }
+            for row in rows { typed[row.index] = row.input }
+            if rows.isEmpty {
                 let key = OutsideText.quoted(refusal.key)
                 let offer = "The app wants another value of \(key), which cannot be set here: change it in the app."
                 errors[refusal.key] = "\(refusal.text) \(offer)"
@@ -103,13 +112,38 @@ package struct PageInput: Sendable, Equatable {
         }
     }
 
+    /// - Parameters:
+    ///   - row: that of the field; nil if the page has none.
+    ///   - present: the row's text of now.
+    private mutating func take(
+        _ text: String, _ shown: String?, of key: String, _ row: PageView.Row?, _ present: String?,
+        _ schema: SettingsSchema
+    ) {
+        guard let row, let present, let declaration = schema[key] else {
+            errors[key] = "The page has no field \(OutsideText.quoted(key))."
+            return
+        }
+        let text = Self.lines(text)
+        let field = Field(row: row, declaration: declaration, date: values[key]?.dateValue ?? row.date)
+        if field.isSame(text, shown ?? present) { return }
+        if row.isSecret { secrets.insert(key) } else { typed[row.index] = text }
+        if let lock = row.lock {
+            errors[key] = lock.text.isEmpty ? "It cannot be edited on this page." : lock.text
+        } else if !field.isSame(text, present) {
+            read(text, field)
+        }
+    }
+
     private mutating func read(_ text: String, _ field: Field) {
         let (row, declaration) = (field.row, field.declaration)
         let key = declaration.name
+        // Of several fields of a key the last counts.
+        empty.removeAll { $0.utf8.elementsEqual(key.utf8) }
         // An empty field says nothing about a secret, and nothing where there is no value yet.
         if text.isEmpty, row.isSecret || row.value == nil { return }
         if text.isEmpty, declaration.allowsNothing, !field.takesEmptyText || row.kind.offersNothing {
             empty.append(key)
+            values[key] = nil
             return
         }
         guard let value = field.value(of: text) else {
@@ -167,6 +201,8 @@ package struct PageInput: Sendable, Equatable {
     private struct Field {
         let row: PageView.Row
         let declaration: SettingDeclaration
+        /// The date of the row, or what an earlier field of its key has made of it.
+        let date: PropertyListDate?
 
         /// Whether two texts are the same for a form. Renderers write numbers and dates in their own way; of other
         /// texts each byte counts.
@@ -196,7 +232,7 @@ package struct PageInput: Sendable, Equatable {
             case .choice(let choices), .radio(let choices):
                 let option = choices.options.first { $0.input.utf8.elementsEqual(text.utf8) }
                 return option?.value ?? PageInput.value(of: text, declaration)
-            case .date(let traits): return PageInput.date(text, traits, row.date).map { .date($0) }
+            case .date(let traits): return PageInput.date(text, traits, date).map { .date($0) }
             case .text, .secureText, .multilineText, .slider: return PageInput.value(of: text, declaration)
             case .titleValue, .button, .link, .mail, .page, .list, .custom, .unsupported: return nil
             }
