@@ -154,6 +154,18 @@ private struct Side {
         #expect(side.synchronise(&store).conflicts.isEmpty && side.values[1] == .string("Fritz"))
     }
 
+    @Test("SET-24, SET-30: a nil that was there before a store was damaged for a moment is no edit")
+    func nothingBesideDamage() {
+        var store: PropertyListDictionary = [:]
+        side.set(.nothing, at: 1)
+        side.synchronise(&store)
+        side.set(.string("Bert"), at: 1)
+        // Its outcome is not written: the store is whole again.
+        side.merge.attempted(side.merge.merge(nil, side.values))
+        #expect(side.synchronise(&store).conflicts.isEmpty && side.values[1] == .string("Bert"))
+        #expect(store["name"] == "Bert" && !side.merge.isPending)
+    }
+
     @Test("SET-25: where both have changed, the edit wins and is a conflict; equal changes are none")
     func bothChanged() {
         var store: PropertyListDictionary = ["volume": 60]

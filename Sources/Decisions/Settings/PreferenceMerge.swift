@@ -329,11 +329,13 @@ package struct PreferenceMerge: Sendable {
     ) -> PreferenceOutcome {
         var outcome = PreferenceOutcome(values: values)
         var writing = StoreWriting(declarations, entries?.shadows ?? [:], marked)
+        // Of what a damaged store had nothing is known any longer.
+        let wasReadable = isReadable
         isReadable = entries != nil
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
         defer { weigh(entries) }
         for index in records.indices {
-            if let entry = entries?.entries[index] { take(entry, at: index, &outcome) }
+            if let entry = entries?.entries[index] { take(entry, at: index, wasReadable, &outcome) }
             if only != nil, entries == nil, outcome.values[index] != nil { records[index].isPending = true }
             let record = records[index]
             if record.isPending || (entries == nil && outcome.values[index] != nil) {
@@ -410,7 +412,9 @@ package struct PreferenceMerge: Sendable {
         }
     }
 
-    private mutating func take(_ entry: PreferenceEntries.Entry, at index: Int, _ outcome: inout PreferenceOutcome) {
+    private mutating func take(
+        _ entry: PreferenceEntries.Entry, at index: Int, _ wasReadable: Bool, _ outcome: inout PreferenceOutcome
+    ) {
         var record = records[index]
         let isOwn = record.recognise(entry)
         defer {
@@ -423,7 +427,8 @@ package struct PreferenceMerge: Sendable {
         let isFirst = !record.isKnown && (!record.isPending || record.isDefault)
         // Another process of the library has set nil: it alone leaves such a shadow.
         let isNil =
-            record.isKnown && !isOwn && entry.bare == nil && entry.shadow == .nothing
+            (wasReadable || !stored.isEmpty) && record.isKnown && !isOwn && entry.bare == nil
+            && entry.shadow == .nothing
             && stored[PreferenceEntries.shadowKey]?.dictionaryValue?[declarations[index].name] != entry.shadowForm
         if let value = isNil ? .nothing : entry.value {
             guard isFirst || isNil || record.isEdited(entry) else { return }
