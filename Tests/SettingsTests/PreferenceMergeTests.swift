@@ -402,6 +402,23 @@ private struct Side {
         #expect(store == ["volume": 61, "tandem.synced": ["volume": [61]]])
     }
 
+    @Test("SET-28, SET-77: a removal of what the store lacks leaves a mark, which goes if it is not synced")
+    func markOfNone() {
+        var store: PropertyListDictionary = [:]
+        side.merge.markRemovals(of: ["volume"])
+        side.synchronise(&store)
+        #expect(side.merge.isChange(from: nil, to: nil, at: 0) && !side.merge.isChange(from: nil, to: nil, at: 1))
+        side.set(nil)
+        side.synchronise(&store)
+        #expect(store == shadows(["volume": "removed"]) && !side.merge.isChange(from: nil, to: nil, at: 0))
+        var next = Side()
+        next.synchronise(&store)
+        #expect(next.merge.isChange(from: nil, to: nil, at: 0))
+        next.set(nil)
+        next.synchronise(&store)
+        #expect(store.isEmpty)
+    }
+
     @Test("SET-30: a store that cannot be read changes nothing, and the next change of the app writes all values")
     func damage() {
         var store: PropertyListDictionary = ["volume": 60, "name": "Emil"]

@@ -312,7 +312,7 @@ package struct PreferenceMerge: Sendable {
         guard !record.isPending else { return record.isDefault }
         let shadow = stored[PreferenceEntries.shadowKey]?.dictionaryValue?[name]
         return switch new {
-        case nil: !record.isKnown || stored[name] != nil || shadow != nil && shadow != PreferenceShadow.removed
+        case nil: !record.isKnown || stored[name] != nil || shadow != shadowOfNone(at: index)
         case .nothing: !isReadable || stored[name] != nil || shadow != .array([])
         case let value: !isReadable || record.seen.value != value
         }
@@ -349,6 +349,11 @@ package struct PreferenceMerge: Sendable {
         return outcome
     }
 
+    /// In the place of the shadow of a property that the app has removed; nil for one that leaves no mark.
+    private func shadowOfNone(at index: Int) -> PropertyListValue? {
+        marked.contains(index) ? PreferenceShadow.removed : nil
+    }
+
     // MARK: room
 
     /// The entries that the store will have when the app has set the value and all its changes are written; nil if
@@ -382,7 +387,7 @@ package struct PreferenceMerge: Sendable {
     }
 
     private func weight(of value: SettingValue?, at index: Int) -> Int {
-        guard let value else { return weight(nil, marked.contains(index) ? PreferenceShadow.removed : nil, at: index) }
+        guard let value else { return weight(nil, shadowOfNone(at: index), at: index) }
         let form = declarations[index].stored(value)
         return weight(form, PreferenceShadow(of: form)?.stored, at: index)
     }
