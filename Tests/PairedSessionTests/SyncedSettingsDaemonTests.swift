@@ -3,7 +3,9 @@
 import Foundation
 import PairedConfiguration
 import PairedSession
+import Synchronization
 import TandemFiles
+import TandemPropertyList
 import TandemSession
 import TandemTestSupport
 import TandemWire
@@ -98,6 +100,53 @@ import Testing
         #expect(restarted.volume == 70, "a preference that is missing at start was not removed")
         let sent = try #require(next.daemon.received.first { $0.kind == .submit })
         #expect(try sent.dictionaryBody() == ["clock": 0, "seen": 1, "values": try #require(body["values"])])
+    }
+
+    /// A store that has no key until it is told.
+    private final class LockedPreferences: PreferenceStore {
+        let memory: MemoryPreferences
+        let isLocked = Mutex(true)
+
+        init(_ entries: PropertyListDictionary) { memory = MemoryPreferences(entries) }
+
+        func update(_ change: (PropertyListDictionary?) -> PreferenceEdit) throws(PreferenceStoreError) {
+            guard !isLocked.withLock(\.self) else { throw PreferenceStoreError(.locked, store: "test", detail: "") }
+            try memory.update(change)
+        }
+    }
+
+    @Test("SET-77: before the store can be read nothing counts as lost, and no item is handled") func locked() throws {
+        let names: PropertyListDictionary = [
+            "volume": ["revision": 1, "side": "secondary", "value": 70],
+            "colour": ["revision": 1, "side": "secondary", "value": "#ff0000"],
+        ]
+        try start()
+        try deliver(["clock": 1, "seen": 0, "values": .dictionary(names)])
+        #expect(configuration.volume == 70)
+        let next = try SessionFixture()
+        _ = next.daemon.pair()
+        next.daemon.situation = fixture.daemon.situation
+        next.daemon.onFrame = fixture.daemon.onFrame
+        // Set and removed before its mirror looked.
+        let store = LockedPreferences(["volume": 60, "tandem.synced": ["volume": [60], "colour": "removed"]])
+        let late = PanelConfiguration(preferences: store)
+        try late.install(on: next.session)
+        next.activate()
+        next.scheduler.settle()
+        var envelope = Envelope(
+            .delivery, app: next.daemon.app, pairing: pairing, id: .random(), channel: .settings, revision: 1)
+        envelope.attempt = 1
+        next.daemon.send(
+            try envelope.with(body: ["clock": 1, "seen": 0, "values": .dictionary(names)] as PropertyListDictionary))
+        next.scheduler.settle()
+        #expect(next.daemon.received.filter { $0.kind == .verdict }.map(\.name) == ["failed"])
+        #expect(!next.daemon.received.contains { $0.kind == .submit } && !late.isDirty && late.volume == 50)
+        store.isLocked.withLock { $0 = false }
+        try late.readPreferences()
+        next.scheduler.settle()
+        #expect(late.volume == 60 && late.$colour.layer == .declaredDefault)
+        let sent = try #require(next.daemon.received.last { $0.kind == .submit }).dictionaryBody()
+        #expect(sent["values"] == ["volume": ["revision": 1, "side": "primary", "value": 60]])
     }
 
     @Test("SET-78: a file that cannot be read is told and counts as none") func damaged() throws {

@@ -254,6 +254,8 @@ package struct PreferenceMerge: Sendable {
     private var foreignWeight = 0
     /// The store could be read at the last look.
     private var isReadable = true
+    /// There was a look at the store, which may have been damaged. Before it a missing value may be a stored one.
+    package private(set) var hasLooked = false
 
     package init(_ schema: SettingsSchema) {
         declarations = schema.declarations
@@ -332,6 +334,7 @@ package struct PreferenceMerge: Sendable {
         // Of what a damaged store had nothing is known any longer.
         let wasReadable = isReadable
         isReadable = entries != nil
+        hasLooked = true
         guard entries != nil || records.contains(where: { $0.isPending && !$0.isDefault }) else { return outcome }
         defer { weigh(entries) }
         for index in records.indices {

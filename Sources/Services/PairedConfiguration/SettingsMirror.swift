@@ -15,7 +15,7 @@ final class SettingsMirror: Sendable {
     private struct State {
         var pairing: UniqueIdentifier?
         var side: MirroredSide?
-        /// No pairing was followed before in this process.
+        /// Nothing was restored yet in this process: that is for the first pairing.
         var isFirst = true
         var wasOn = true
         /// The mark of the body that the daemon has not accepted yet.
@@ -111,8 +111,7 @@ final class SettingsMirror: Sendable {
         let early = state.withLock { state in
             if state.pairing != device?.pairing {
                 state.pairing = device?.pairing
-                state.side = device.map { opened($0, isFirst: state.isFirst) }
-                state.isFirst = state.isFirst && device == nil
+                state.side = device.map { opened($0) }
                 state.submitting = nil
             }
             defer { state.early = nil }
@@ -122,11 +121,28 @@ final class SettingsMirror: Sendable {
         edited()
     }
 
-    private func opened(_ device: PairedDevice, isFirst: Bool) -> MirroredSide {
-        var side = MirroredSide(device, names: rules.names)
+    private func opened(_ device: PairedDevice) -> MirroredSide {
+        let side = MirroredSide(device, names: rules.names)
         if let fault = side.fault { report(.notStored(fault)) }
-        if isFirst { side.settings.restore(missingFrom: values, except: store.removedNames) }
         return side
+    }
+
+    /// Takes what the store has lost from the mirror of the first pairing.
+    private func restore(_ state: inout State) {
+        guard state.isFirst, state.side != nil, store.hasLooked else { return }
+        state.side?.settings.restore(missingFrom: values, except: store.removedNames)
+        state.isFirst = false
+    }
+
+    /// Why a step must wait: before the first look at the store each stored preference seems to be missing.
+    private func unread() -> String? {
+        guard !store.hasLooked, rules.isOn, state.withLock({ $0.side != nil }) else { return nil }
+        do throws(PreferenceStoreError) {
+            try stored.synchronise()
+        } catch {
+            if !store.hasLooked { return error.description }
+        }
+        return nil
     }
 
     /// A preference has changed, or something else that may have a body sent.
@@ -197,10 +213,16 @@ final class SettingsMirror: Sendable {
         _ merge: (inout SyncedSettings) -> Result<SyncReport, SyncedSettingsFault>?,
         then done: (Outcome) -> Void = { _ in }
     ) {
-        let isOn = rules.isOn
         beginEdits()
+        if let reason = unread() {
+            // The look after the first reading counts an edit of its own.
+            if store.isPending { keepEdits() } else { endEdits() }
+            return done(.notStored(reason: reason))
+        }
+        let isOn = rules.isOn
         let merged: Outcome? = state.withLock { state in
             defer { state.wasOn = isOn }
+            restore(&state)
             guard isOn, var side = state.side else { return nil }
             // Bodies that came meanwhile were let go.
             if !state.wasOn { side.settings.announce() }

@@ -38,7 +38,7 @@ final class SettingsStore: Sendable {
 
     private let state = Mutex(State())
     let notices = NoticeQueue()
-    /// Of the app's changes of preferences.
+    /// Of the app's changes of preferences, and of the first look at their store.
     private let pending = Observers<Void>()
 
     /// Takes the schema and lets `reset` assign defaults, which are judged together afterwards.
@@ -179,10 +179,17 @@ final class SettingsStore: Sendable {
         state.withLock { $0.defaulting = nil }
     }
 
-    /// The action is called for each change of the app's, which the store lacks, as long as the observation is there.
+    /// The action is called for each change of the app's, which the store lacks, and after the first look at the store,
+    /// as long as the observation is there.
     func whenPending(_ action: @escaping @Sendable () -> Void) -> ConfigurationObservation {
         pending.add { action() }
     }
+
+    /// Whether there was a look at the store.
+    var hasLooked: Bool { state.withLock(\.merge.hasLooked) }
+
+    /// The first look has ended. The caller is not within a use of the store.
+    func looked() { pending.notify(()) }
 
     /// Takes what others have changed in the store; nil for a store that cannot be read. The caller delivers the
     /// notices when it holds no lock.

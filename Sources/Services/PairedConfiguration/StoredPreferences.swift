@@ -81,7 +81,11 @@ final class StoredPreferences: Sendable {
     /// Takes what others have changed, and writes what the app has, as one.
     /// - Parameter writing: false only reads.
     func synchronise(writing: Bool = true) throws(PreferenceStoreError) {
-        defer { values.notices.deliver() }
+        let hadLooked = values.hasLooked
+        defer {
+            if !hadLooked, values.hasLooked { values.looked() }
+            values.notices.deliver()
+        }
         try turn.withLock { _ throws(PreferenceStoreError) in
             let fault = write(writing)
             ended(fault)
