@@ -167,5 +167,10 @@ import Testing
             #expect(try directory.keepAside("a") == name)
         }
         #expect(try directory.names() == ["a", "a.damaged", "a.damaged-2"])
+        for number in 3...99 { try directory.replace("a.damaged-\(number)", with: []) }
+        try directory.replace("a", with: [1])
+        let error = #expect(throws: FileError.self) { try directory.keepAside("a") }
+        #expect(error == .tooManyAside(path: directory.path + "/a", kept: 99))
+        #expect(try directory.read("a", limit: 1) == [1])
     }
 }

@@ -30,6 +30,8 @@ package enum FileError: Error, Sendable, Equatable {
     /// A path that would be cut at its NUL.
     case nulInPath(String)
     case full(path: String)
+    /// As many damaged files are kept under further names of this one as may be.
+    case tooManyAside(path: String, kept: Int)
     case system(path: String, SystemError)
 
     /// Whether it may pass by itself: the file may be there a moment later, or the system may give it then. Everything
@@ -38,7 +40,7 @@ package enum FileError: Error, Sendable, Equatable {
         switch self {
         case .missing, .inUse, .changedMeanwhile, .full, .system: true
         case .symbolicLink, .notADirectory, .notARegularFile, .sizeUnknown, .otherOwner, .writableByOthers,
-            .loosePermissions, .looseDirectory, .tooLarge, .unsafeName, .nulInPath:
+            .loosePermissions, .looseDirectory, .tooLarge, .unsafeName, .nulInPath, .tooManyAside:
             false
         }
     }
@@ -76,6 +78,9 @@ extension FileError: CustomStringConvertible {
         case .unsafeName(let name): "'\(name.prefix(64))' is not a file name of A-Z a-z 0-9 . _ - without a leading dot"
         case .nulInPath(let path): "\(OutsideText.quoted(path)) contains a NUL, which no path may; name another"
         case .full(let path): "no space left for \(path); free some space and try again"
+        case .tooManyAside(let path, let kept):
+            "\(path) is damaged, and \(kept) earlier ones are kept beside it already as \(path).damaged and so on; "
+                + "remove those that nobody needs and try again"
         case .system(let path, let error): "\(path): \(error)"
         }
     }

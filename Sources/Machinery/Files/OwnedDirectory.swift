@@ -188,7 +188,7 @@ package final class OwnedDirectory: Sendable {
             }
             if entry.isLinked(to: other) { return other.name }
         }
-        throw .full(path: entry.path + ".damaged-\(Self.mostKeptAside)")
+        throw .tooManyAside(path: entry.path, kept: Self.mostKeptAside)
     }
 
     /// Files kept aside under one name: more of them need a person.
