@@ -351,7 +351,7 @@ import Testing
     @Test("SCH-22: damaged edits are kept aside, logged and gone for the app too, and a later version's are refused")
     func damaged() throws {
         let app = try startApp()
-        let message = "the edits of an app are damaged and kept aside; it has none"
+        let message = "an app's edits were damaged: the file is kept under this name, and the app has none now"
         let mistyped: PropertyListDictionary = ["v": 1, "values": 7]
         let damages = [
             Array("nonsense".utf8), try PropertyListWriter.write(mistyped), Array(repeating: 0, count: 430_081),

@@ -83,7 +83,8 @@ final class ApplicationSettings {
 
     private func folder(of app: ApplicationIdentifier, _ owner: UInt32) -> SettingsFolder {
         SettingsFolder(
-            path: "\(applications.path)/\(app)", owner: owner, schema: device.schema(app)?.exact, documents: documents)
+            path: "\(applications.path)/\(app)", owner: owner, schema: device.schema(app)?.exact,
+            arriving: arriving[app], documents: documents)
     }
 
     /// How often a schema has been compiled; for tests.
@@ -136,14 +137,14 @@ final class ApplicationSettings {
     func refusal(
         of values: PropertyListDictionary, optional: [String], for app: ApplicationIdentifier
     ) async -> (text: String, schema: [UInt8])? {
-        guard let folder = try? folder(of: app), let digest = folder.schema else { return nil }
-        let text = await judge.value { () -> String? in
-            do {
-                _ = try folder.document().schema.payload(values, optional: optional)
+        guard let folder = try? folder(of: app), folder.schema != nil || folder.arriving != nil else { return nil }
+        return await judge.value { () -> (text: String, schema: [UInt8])? in
+            guard let named = try? folder.namedSchema() else { return nil }
+            do throws(SettingsPayloadError) {
+                _ = try named.document.schema.payload(values, optional: optional)
                 return nil
-            } catch { return (error as? SettingsPayloadError)?.description }
+            } catch { return (error.description, named.digest) }
         }
-        return text.map { ($0, digest) }
     }
 
     // MARK: edits
@@ -161,10 +162,11 @@ final class ApplicationSettings {
         let signed = device.signed(app)
         let state = try await read(app, for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
             [marks] folder throws(SettingsFailure) -> SettingsState? in
-            let whole = try folder.document()
+            let named = try folder.namedSchema()
+            let whole = named.document
             var shown = whole
             if case .pairing = payer {
-                guard let open = folder.open(of: whole) else { return nil }
+                guard let open = folder.open(of: named) else { return nil }
                 shown = open
             }
             return SettingsState(
@@ -302,8 +304,8 @@ final class ApplicationSettings {
         _ look: @escaping @Sendable (_ open: SchemaDocument, _ whole: SchemaDocument) -> Value
     ) async throws(SettingsFailure) -> Value {
         let value = try await read(app, for: payer) { folder throws(SettingsFailure) -> Value? in
-            let whole = try folder.document()
-            return folder.open(of: whole).map { look($0, whole) }
+            let whole = try folder.namedSchema()
+            return folder.open(of: whole).map { look($0, whole.document) }
         }
         guard let value else { throw .noSchema }
         return value
@@ -351,8 +353,8 @@ final class ApplicationSettings {
     private func keptAside(_ name: String, of app: ApplicationIdentifier) {
         device.log(
             LogEvent(
-                .error, "the edits of an app are damaged and kept aside; it has none", .text("app", "\(app)"),
-                .text("file", name)), .app(app))
+                .error, "an app's edits were damaged: the file is kept under this name, and the app has none now",
+                .text("app", "\(app)"), .text("file", "\(applications.path)/\(app)/\(name)")), .app(app))
         edited(app)
     }
 
@@ -476,26 +478,26 @@ final class ApplicationSettings {
 
     /// Runs a job on the files of an app that has sent a schema.
     private func read<Value: Sendable>(
-        _ app: ApplicationIdentifier, for payer: SettingsPayer, isWaiter: Bool = false,
+        _ app: ApplicationIdentifier, for payer: SettingsPayer, isWaiter: Bool = false, isAgain: Bool = false,
         isStillAllowed: @escaping () -> Bool = { true },
         _ job: @escaping @Sendable (SettingsFolder) throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
-        var folder = try folder(of: app)
+        let folder = try folder(of: app)
         guard let digest = folder.schema else { throw .noSchema }
-        let newer = arriving[app]
-        folder.arriving = newer
         do throws(SettingsFailure) {
             let (result, aside) = try await perform(for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
-                [folder] () throws(SettingsFailure) in
+                () throws(SettingsFailure) in
                 folder.perform(job)
             }
             if let aside { keptAside(aside, of: app) }
             return try result.get()
         } catch {
             switch error {
-            case .otherSchema where device.schema(app)?.exact != digest || arriving[app] != newer:
-                // The app has sent a newer one since the request came.
-                return try await read(app, for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed, job)
+            case .otherSchema where device.schema(app)?.exact != digest || arriving[app] != folder.arriving:
+                // The app has sent a newer one since the request came, which is run once more.
+                guard !isAgain else { break }
+                return try await read(
+                    app, for: payer, isWaiter: isWaiter, isAgain: true, isStillAllowed: isStillAllowed, job)
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
             case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .damagedEdits,
                 .laterEdits, .notStored, .notAllowed:

@@ -8,6 +8,12 @@ import TandemFiles
 import TandemPropertyList
 import TandemSettings
 
+/// A document with the SHA-256 of its bytes.
+struct NamedSchema: Sendable {
+    let document: SchemaDocument
+    let digest: [UInt8]
+}
+
 /// The documents that were read last, so that a question about an app's settings compiles none again; any thread.
 final class SchemaDocumentCache: Sendable {
     private let state = Mutex((exact: SchemaCache(), open: SchemaCache(), compiled: 0))
@@ -25,11 +31,11 @@ final class SchemaDocumentCache: Sendable {
     }
 
     /// The part of a document that the paired device may know.
-    func open(_ digest: [UInt8], of document: SchemaDocument) -> SchemaDocument? {
-        if let known = state.withLock({ $0.open.document(digest) }) { return known }
-        guard let open = document.forCounterpart else { return nil }
+    func open(_ whole: NamedSchema) -> SchemaDocument? {
+        if let known = state.withLock({ $0.open.document(whole.digest) }) { return known }
+        guard let open = whole.document.forCounterpart else { return nil }
         state.withLock { state in
-            state.open.insert(open, digest)
+            state.open.insert(open, whole.digest)
             state.compiled += 1
         }
         return open
@@ -45,7 +51,7 @@ struct SettingsFolder: Sendable {
     /// SHA-256 of the schema that the app has sent.
     let schema: [UInt8]?
     /// SHA-256 of a newer one that is being stored: the file is there before the store names it.
-    var arriving: [UInt8]?
+    let arriving: [UInt8]?
     let documents: SchemaDocumentCache
 
     /// The directory, which a registration makes.
@@ -70,7 +76,9 @@ struct SettingsFolder: Sendable {
         return SchemaDigests(exact: digest, open: document.forCounterpart.map { SHA256.digest($0.bytes) })
     }
 
-    func document() throws(SettingsFailure) -> SchemaDocument {
+    func document() throws(SettingsFailure) -> SchemaDocument { try namedSchema().document }
+
+    func namedSchema() throws(SettingsFailure) -> NamedSchema {
         let bytes: [UInt8]?
         do throws(FileError) { bytes = try read(Self.schemaName, limit: SchemaDocument.byteLimit) } catch {
             throw .file(error)
@@ -78,13 +86,13 @@ struct SettingsFolder: Sendable {
         guard let bytes else { throw schema == nil ? SettingsFailure.noSchema : .otherSchema }
         let digest = SHA256.digest(bytes)
         guard digest == schema || digest == arriving else { throw .otherSchema }
-        do throws(SchemaError) { return try documents.document(bytes, digest) } catch { throw .document(error) }
+        do throws(SchemaError) {
+            return NamedSchema(document: try documents.document(bytes, digest), digest: digest)
+        } catch { throw .document(error) }
     }
 
     /// The document as the paired device may know it; nil if the app has opened nothing to it.
-    func open(of document: SchemaDocument) -> SchemaDocument? {
-        documents.open(SHA256.digest(document.bytes), of: document)
-    }
+    func open(of whole: NamedSchema) -> SchemaDocument? { documents.open(whole) }
 
     /// The edits; without a file none.
     func edits() throws(SettingsFailure) -> SettingEdits {
