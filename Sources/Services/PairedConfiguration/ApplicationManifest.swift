@@ -46,9 +46,6 @@ public struct ApplicationManifest: Sendable, Equatable {
 
     private static var fileName: String { "Info.plist" }
 
-    /// Of an application identifier.
-    static let characters = "1 to 128 of A-Z a-z 0-9 . _ - without a leading dot"
-
     /// Reads a file, such as that of the app which an extension belongs to. One that cannot be read is a mistake.
     public init(path: String) { self.init(path: path, isOptional: false) }
 
@@ -71,7 +68,9 @@ public struct ApplicationManifest: Sendable, Equatable {
     public init(_ entries: PropertyListDictionary) {
         if let value = entries["CFBundleIdentifier"] {
             identifier = value.stringValue.flatMap { (try? ApplicationIdentifier($0))?.description }
-            if identifier == nil { refuse("CFBundleIdentifier", "it is no application identifier: \(Self.characters)") }
+            if identifier == nil {
+                refuse("CFBundleIdentifier", "it is no application identifier: \(ApplicationIdentifier.rule)")
+            }
         }
         name = text(["CFBundleDisplayName", "CFBundleName"], within: Limits.applicationName, in: entries)
         version = text(

@@ -269,7 +269,7 @@ package struct ApplicationPreferences {
 
     private static let noGroupHome = "neither XDG_CONFIG_HOME nor HOME is set"
 
-    static let noGroup = "an access group is \(ApplicationManifest.characters)"
+    static let noGroup = "an access group is \(ApplicationIdentifier.rule)"
 
     /// The directory that `TANDEM_PREFERENCES` names, else the app's own: it has the same name however the app was
     /// started, by a person or by a daemon.

@@ -69,6 +69,9 @@ public struct ApplicationIdentifier: Sendable, Hashable, Comparable, CustomStrin
     /// The longest identifier in bytes: it must fit a file name with room for a suffix.
     public static var maximumLength: Int { 128 }
 
+    /// The rule, for people.
+    package static var rule: String { "1-\(maximumLength) of A-Z a-z 0-9 . _ - without a leading dot" }
+
     /// The identifier's text; ASCII only, so text and bytes compare alike.
     public let description: String
 
@@ -103,7 +106,7 @@ extension IdentifierError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .application(let text):
-            "application identifier \(Self.quoted(text)) is not 1-128 of A-Z a-z 0-9 . _ - without a leading dot"
+            "application identifier \(Self.quoted(text)) is not \(ApplicationIdentifier.rule)"
         case .paired(let text):
             "paired identifier \(Self.quoted(text)) is not vendor:<UUID in upper case> or custom:<1-256 bytes>"
         case .custom(let text):
