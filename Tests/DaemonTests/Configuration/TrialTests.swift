@@ -172,6 +172,40 @@ import Testing
         #expect(try version() == 1)
     }
 
+    @Test func `CFG-62: the end of the daemon itself fails no last attempt and no last offer`() throws {
+        var app = try startedApp()
+        let applied = try nodes.envelope(2)
+        #expect(nodes.verdict(applied) == "applied")
+        for _ in 1...2 {
+            app.disconnect()
+            waitForDisconnection()
+            app = try nodes.startApp()
+        }
+        var attempts = LoadAttempts()
+        for _ in 1...ConfigurationLimits.attempts { attempts.count(SHA256.digest(applied), known: 0) }
+        try directory(app).replace(
+            ConfigurationFile.attempts, with: try PropertyListWriter.write(attempts.dictionary))
+        try nodes.restart(.secondary)
+        #expect(try version() == 2 && isOnTrial())
+        nodes.waitForLink()
+        // And over an offer.
+        app = try nodes.startApp()
+        pass(app)
+        let offered = try nodes.envelope(3)
+        app.answerOffers { _ in nil }
+        #expect(nodes.verdict(offered, wait: 1) == nil)
+        nodes.run(until: { app.offers.last?.envelope == offered })
+        for _ in 1...2 {
+            app.disconnect()
+            waitForDisconnection()
+            app = try nodes.connect(to: .secondary) { $0.answerOffers { _ in nil } }
+            nodes.run(until: { app.offers.last?.envelope == offered })
+        }
+        try nodes.restart(.secondary)
+        nodes.waitForLink()
+        #expect(try state() == "waiting for app" && nodes.reported() != "failed")
+    }
+
     @Test func `CFG-62, CFG-65: what the library counted while the daemon was away rolls back at the registration`()
         throws
     {

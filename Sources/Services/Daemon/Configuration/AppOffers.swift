@@ -168,6 +168,8 @@ final class AppOffers {
     private func ended(
         _ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8], since writes: Int
     ) {
+        // The rows have the offer, and the next start goes on from them.
+        if context.isStopping, outcome == .disconnected { return }
         let unjudged = self.unjudged(outcome, key, since: writes).flatMap { $0.digest == digest ? $0 : nil }
         let reply = unjudged == nil ? outcome.offerReply : nil
         let isAnswered = reply?.digest == digest || unjudged != nil

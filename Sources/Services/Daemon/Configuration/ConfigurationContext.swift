@@ -75,6 +75,8 @@ final class ConfigurationContext {
     var whenNotStored: (UniqueIdentifier) -> Void = { _ in }
     /// Judges values by the schema that an app has sent; nil where no schemas are kept.
     var schemaJudge: SchemaJudge?
+    /// The daemon stops and ends the connections of its apps: such an end says nothing about an app (CFG-62).
+    var isStopping = false
     private let sink: LogHandler
     /// Of the warnings, which peers cause, and of what the apps of each user cause (LIM-54).
     private var paces = (peers: LogPaces.ofLinks, users: LogPaces<UInt32?>(burst: 20))

@@ -112,6 +112,9 @@ final class ConfigurationService {
         }
     }
 
+    /// The daemon stops; before it tells its apps.
+    func stop() { context.isStopping = true }
+
     private func scheduleTick() {
         scheduler.schedule(after: Self.tick) { [weak self] in
             guard let self else { return }
@@ -135,6 +138,7 @@ final class ConfigurationService {
     /// An app's receiving connection is gone.
     /// - Parameter inOrder: the app ended its session; it has not failed.
     func disconnected(_ app: ApplicationIdentifier, as role: DeviceRole, inOrder: Bool) {
+        guard !context.isStopping else { return }
         receiver.disconnected(KeySubject(application: app, role: role), inOrder ? .inOrder : .lost)
     }
 

@@ -383,6 +383,7 @@ package final class Node {
         starter?.stop()
         pairings.stop()
         links.stop()
+        configuration.stop()
         local.stop()
         // Bounded as a whole: an app that does not read must not keep a daemon from stopping.
         loop.schedule(after: Self.stopTime) { [self] in closeStore(completion) }
