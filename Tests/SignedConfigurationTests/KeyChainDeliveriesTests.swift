@@ -21,18 +21,19 @@ import Testing
     }
 
     private func advance(
-        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true,
+        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true, isHandled: Bool = false,
         because occasion: KeyChainDeliveries.Occasion = .changed
     ) -> [KeyChainDeliveries.Item] {
-        transition(&deliveries, count, isUnderWay: isUnderWay, because: occasion).items
+        transition(&deliveries, count, isUnderWay: isUnderWay, isHandled: isHandled, because: occasion).items
     }
 
     private func transition(
-        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true,
+        _ deliveries: inout KeyChainDeliveries, _ count: Int = 3, isUnderWay: Bool = true, isHandled: Bool = false,
         because occasion: KeyChainDeliveries.Occasion = .changed, under trust: TrustMark = .unnamed
     ) -> KeyChainDeliveries.Transition {
         deliveries.advance(
-            key, along: Array(chain.prefix(count)), because: occasion, under: trust, isUnderWay: { _ in isUnderWay }
+            key, along: Array(chain.prefix(count)), because: occasion, under: trust, isUnderWay: { _ in isUnderWay },
+            isHandled: { _ in isHandled }
         ) { .random() }
     }
 
@@ -105,6 +106,20 @@ import Testing
         let first = advance(&deliveries)
         try take(try report(first[0], .applied, counter: 1), &deliveries)
         #expect(advance(&deliveries, isUnderWay: false).map(\.envelope) == [[2], [3]])
+    }
+
+    @Test("CFG-92: a handled step whose report may be under way goes again at the next link, not when the chain grows")
+    func aHandledStepAwaitsItsReport() throws {
+        let first = advance(&deliveries, 2)
+        let third = advance(&deliveries, isUnderWay: false, isHandled: true)
+        #expect(third.map(\.envelope) == [[3]])
+        for (index, item) in (first + third).prefix(2).enumerated() {
+            try take(try report(item, .applied, counter: UInt64(index) + 1), &deliveries)
+        }
+        let again = advance(&deliveries, isUnderWay: false, isHandled: true, because: .linked)
+        #expect(again.map(\.envelope) == [[3]])
+        let announced = advance(&deliveries, isUnderWay: false, isHandled: true, because: .announced)
+        #expect(announced.map(\.envelope) == [[3]])
     }
 
     @Test("CFG-92: a secondary that has learned its key again, or another one, gets the chain from the beginning")
@@ -315,7 +330,8 @@ import Testing
         let items = advance(&deliveries)
         try take(try report(items[0], .applied, counter: 1), &deliveries)
         let other = [[9], [8]].map { ChainStep($0) }
-        let sent = deliveries.advance(key, along: other, isUnderWay: { _ in true }) { .random() }
+        let sent = deliveries.advance(
+            key, along: other, isUnderWay: { _ in true }, isHandled: { _ in false }, newIdentifier: { .random() })
         #expect(sent.items.map(\.envelope) == other.map(\.envelope))
         #expect(sent.cancelled == [items[1].id, items[2].id])
         #expect(throws: ReportFailure.wrongNonce) { try take(try report(items[1], .applied, counter: 2), &deliveries) }
@@ -326,7 +342,9 @@ import Testing
         let long = (0..<200).map { ChainStep([UInt8($0)]) }
         #expect(deliveries.isBehind(key, along: 1, in: 1), "nothing is on its way yet")
         #expect(!deliveries.isBehind(key, along: 0, in: 1), "there is nothing to bring")
-        var sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
+        var sent = deliveries.advance(
+            key, along: long, isUnderWay: { _ in true }, isHandled: { _ in false }, newIdentifier: { .random() }
+        ).items
         #expect(sent.count == 64)
         #expect(deliveries.goOn(key, along: long) { .random() }.isEmpty)
         var (taken, most) = (0, 0)
@@ -347,7 +365,9 @@ import Testing
     @Test("CFG-92: of a secondary that has refused a step nothing is expected")
     func aRefusalHoldsNothingUp() throws {
         let long = (0..<200).map { ChainStep([UInt8($0)]) }
-        let sent = deliveries.advance(key, along: long, isUnderWay: { _ in true }) { .random() }.items
+        let sent = deliveries.advance(
+            key, along: long, isUnderWay: { _ in true }, isHandled: { _ in false }, newIdentifier: { .random() }
+        ).items
         try take(try report(sent[0], .rejected(.threshold), counter: 1), &deliveries)
         #expect(!deliveries.isBehind(key, along: long.count, in: 1))
     }

@@ -219,9 +219,10 @@ extension KeyChainDeliveries {
     ///   - chain: the steps after the anchor, in order.
     ///   - trust: the key that the secondary trusts. One that it has learned since, or none, has nothing behind it.
     ///   - isUnderWay: whether an item is still in its queue.
+    ///   - isHandled: whether the secondary, or the carrier on the way to it, has handled an item.
     package mutating func advance(
         _ key: Key, along chain: [ChainStep], because occasion: Occasion = .changed, under trust: TrustMark = .unnamed,
-        isUnderWay: (UniqueIdentifier) -> Bool,
+        isUnderWay: (UniqueIdentifier) -> Bool, isHandled: (UniqueIdentifier) -> Bool,
         newIdentifier: () -> UniqueIdentifier
     ) -> Transition {
         var transition = Transition()
@@ -233,8 +234,12 @@ extension KeyChainDeliveries {
             progress = Progress()
         }
         progress.trust = progress.trust.followed(by: trust)
-        // One that has left its queue without a report is sent again: the secondary knows it if it took it.
-        progress.underWay.removeAll { !isUnderWay($0.id) }
+        // One that has left its queue without a report is sent again: the secondary knows it if it took it. A report
+        // follows the handling, and counts as lost no sooner than at the next link or announcement.
+        let awaitsReports = occasion == .changed
+        let gone = progress.underWay.firstIndex { !isUnderWay($0.id) && !(awaitsReports && isHandled($0.id)) }
+        // Steps behind one that is sent again are, too, unless they wait in the queue.
+        if let gone { progress.underWay[gone...].removeAll { !isUnderWay($0.id) } }
         let isRefused = progress.isRefused
         if !progress.isAlong(chain) || (isRefused && progress.startsAgain(occasion, chain.count)) {
             // The steps behind a refused one do not follow at the secondary, either.

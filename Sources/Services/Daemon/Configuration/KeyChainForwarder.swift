@@ -5,6 +5,7 @@ import TandemBase
 import TandemDelivery
 import TandemSignedConfiguration
 import TandemStore
+import TandemWire
 
 /// Forwards key chains and collects their reports; confined to its loop.
 final class KeyChainForwarder {
@@ -90,11 +91,12 @@ final class KeyChainForwarder {
             }
             let key = KeyChainDeliveries.Key(pairing: peer.pairing, subject: subject)
             let (queue, before) = (context.queue(of: subject.application, at: peer.pairing), next[key])
+            let submissions = context.delivery.submissions
             let transition = next.advance(
                 key, along: chain, because: occasion, under: context.trust(of: subject.application, at: peer),
-                isUnderWay: { [context] id in
-                    context.delivery.submissions.record(of: id, in: queue)?.record.isUnfinished ?? false
-                }, newIdentifier: { .random() })
+                isUnderWay: { submissions.record(of: $0, in: queue)?.record.isUnfinished ?? false },
+                isHandled: { submissions.record(of: $0, in: queue)?.record.phase == .finished(.handled) },
+                newIdentifier: { .random() })
             transitions.append((peer, transition))
             if next[key] != before { rows.append(next.stored(key)) }
         }
