@@ -108,12 +108,12 @@ import Testing
             #expect(slot.trial?.attempts == attempt + 1)
         }
         let failed = slot.applicationDisconnected()
-        #expect(failed.verdict == .failed && failed.effects.isEmpty)
+        #expect(failed.verdict == .failed && failed.effects.isEmpty && failed.detail.hasPrefix("none of 3 attempts"))
         #expect(slot.active == good && slot.trial == nil)
         #expect(Array(failed.changes.prefix(3)) == [.active(good), .mark(try #require(slot.mark)), .trial(nil)])
         let facts = try #require(failed.reports.last)
         #expect(facts.verdict == .failed && facts.version == 7 && facts.good?.version == 6)
-        #expect(facts.delivery == Fixture.delivery && facts.text?.contains("3 times") == true)
+        #expect(facts.delivery == Fixture.delivery && facts.text?.contains("3 attempts") == true)
         let context = try Fixture.context()
         let again = slot.received(bad, by: Fixture.delivery, in: context)
         #expect(again.verdict == .rejected(.rollback) && again.detail.contains("failed on this device"))
@@ -207,7 +207,7 @@ import Testing
         }
         let failed = slot.answerOverdue()
         #expect(failed.verdict == .failed && failed.effects == [.reload])
-        #expect(slot.active?.record.version == 6)
+        #expect(slot.active?.record.version == 6 && failed.detail.hasPrefix("none of 3 attempts"))
     }
 
     @Test("CFG-63: a version that fails beside one on trial stays burnt when that one is rolled back")

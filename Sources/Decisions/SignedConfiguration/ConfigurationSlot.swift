@@ -538,7 +538,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         guard let staged else { return }
         dropStaged(&transition)
         if !staged.isWaived { burn(staged.record, &transition) }
-        let text = reason ?? "the app gave no verdict on it, \(Self.attempts) times in a row"
+        let text = reason ?? "none of \(Self.attempts) attempts with it had a verdict of the app"
         report(.failed, of: staged.record, staged.isWaived, by: staged.deliveries, text: text, &transition)
         finishFailure(.failed, text, &transition)
     }

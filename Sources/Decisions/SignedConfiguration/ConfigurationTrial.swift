@@ -33,9 +33,10 @@ package struct ConfigurationTrial: Sendable, Equatable {
     /// Whether a configuration with this digest has not proved to be good.
     package func covers(_ digest: [UInt8]) -> Bool { digest == self.digest || digest == replaced }
 
+    /// Says no more than was seen: the daemon's own end may have cut an attempt short.
     static var failureText: String {
         let seconds = ConfigurationLimits.trial.components.seconds
-        return "the app stopped within \(seconds) s of loading it, \(ConfigurationLimits.attempts) times in a row"
+        return "none of \(ConfigurationLimits.attempts) attempts with it was seen to last \(seconds) s"
     }
 
     /// The trial of a configuration that the app has applied. The last good one is kept: that of a trial that has not
