@@ -105,6 +105,35 @@ import Testing
         #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
     }
 
+    @Test("CFG-43: an answer that a slow disk refuses in the end takes no offer back that was made since")
+    func refusedAnswer() throws {
+        let (host, store, scheduler) = (secondary.host, secondary.store, secondary.scheduler)
+        func finishCommits() {
+            while store.heldCount > 0 {
+                store.doOne()
+                scheduler.run()
+            }
+        }
+        host.takesOffers = true
+        secondary.connect()
+        secondary.receive(try secondary.envelope(1))
+        try #require(host.offers.count == 1)
+        store.hold(commits: true)
+        try secondary.answer(0)
+        // The tick finds the offer ended, and its verdict not in force.
+        scheduler.advance(by: .seconds(11))
+        store.isBusy = true
+        store.doOne()
+        store.isBusy = false
+        scheduler.run()
+        finishCommits()
+        try #require(host.offers.count == 2)
+        try secondary.answer(1)
+        finishCommits()
+        #expect(host.offers.count == 2)
+        #expect(secondary.service.status.stateName(of: secondary.queue.app) == "applied")
+    }
+
     @Test("CFG-17: an app's anchor for which the disk has no room is trusted once there is room, and not before")
     func fullDiskForAnAnchor() throws {
         let (service, subject) = (secondary.service, KeySubject(application: secondary.queue.app, role: .secondary))

@@ -234,10 +234,12 @@ final class AppOffers {
         context.log(
             LogEvent(.warning, "no verdict of the app, the configuration waits", fields: fields + detail),
             causedBy: key.application)
-        let transition = await receiver?.perform(key) { slot, _ in
+        let transition = await receiver?.perform(key) { [self] slot, _ in
             takesTurn()
-            // Events before this one may have offered another.
-            guard slot.staged?.record.digest == digest else { return ApplyTransition() }
+            // Events before this one may have offered another, or the same bytes once more.
+            guard slot.staged?.record.digest == digest, lapse != .notStored || !isOpen(key) else {
+                return ApplyTransition()
+            }
             return slot.answerOverdue(lapse)
         }
         if transition?.verdict == .failed { receiver?.logVerdict(transition, of: key) }
