@@ -18,7 +18,7 @@ struct OwedReport: Equatable {
     let envelope: [UInt8]
 
     var queue: QueueKey { .configuration(of: application, at: pairing) }
-    /// The report's own.
+    /// The report's own; parses the envelope.
     fileprivate var counter: UInt64 {
         (try? UnverifiedEnvelope(envelope))?.claimedFields?["counter"]?.unsignedValue ?? 0
     }
@@ -211,14 +211,14 @@ struct ReceiverState {
         self.init(device: device)
         try restoreSlots(rows)
         try restoreAnchors(rows)
-        for row in try rows(.owedReport) {
+        let reports = try rows(.owedReport).map { row in
             guard let report = OwedReport(row: try row.fields()) else {
                 throw ConfigurationRowError(.owedReport, "unreadable")
             }
-            owed.append(report)
+            return (counter: report.counter, report: report)
         }
         // The keys of the rows are random, and a report that comes behind a later one is refused (CFG-51).
-        owed.sort { $0.counter < $1.counter }
+        owed = reports.sorted { $0.counter < $1.counter }.map { $0.report }
         for row in try rows(.trialReader) {
             guard let pairing = UniqueIdentifier(bytes: row.key) else {
                 throw ConfigurationRowError(.trialReader, "its key names no pairing")
