@@ -12,7 +12,7 @@ import Testing
     private let device = UniqueIdentifier.random()
     private let reporter = ReportPrivateKey.generate()
     /// Any bytes: the machine never reads them.
-    private let chain = [[1], [2], [3]].map { ChainStep($0) }
+    private var chain = [[1], [2], [3]].map { ChainStep($0) }
     private var deliveries = KeyChainDeliveries()
 
     init() throws {
@@ -243,15 +243,16 @@ import Testing
         let items = advance(&deliveries)
         let last = chain[2].digest
         try take(try report(items[0], .rejected(.rollback), counter: 1), &deliveries)
-        #expect(deliveries[key]?.verdict(on: last, at: 2) == nil)
+        #expect(deliveries[key]?.verdict(on: last, at: 2, along: chain) == nil)
         try take(try report(items[1], .rejected(.oldKeySet), counter: 2), &deliveries)
-        #expect(deliveries[key]?.verdict(on: chain[1].digest, at: 1) == .rejected(.oldKeySet))
+        #expect(deliveries[key]?.verdict(on: chain[1].digest, at: 1, along: chain) == .rejected(.oldKeySet))
         try take(try report(items[2], .applied, counter: 3), &deliveries)
-        #expect(deliveries[key]?.verdict(on: last, at: 2) == .applied)
+        #expect(deliveries[key]?.verdict(on: last, at: 2, along: chain) == .applied)
         var refused = KeyChainDeliveries()
         let others = advance(&refused)
         try take(try report(others[0], .rejected(.threshold), counter: 1), &refused)
-        #expect(refused[key]?.verdict(on: last, at: 2) == .rejected(.threshold), "nothing follows from a forged one")
+        let answer = refused[key]?.verdict(on: last, at: 2, along: chain)
+        #expect(answer == .rejected(.threshold), "nothing follows from a forged one")
     }
 
     @Test("CFG-51: a report by another key, on other bytes, replayed or not asked for changes nothing")
@@ -335,6 +336,25 @@ import Testing
         #expect(sent.items.map(\.envelope) == other.map(\.envelope))
         #expect(sent.cancelled == [items[1].id, items[2].id])
         #expect(throws: ReportFailure.wrongNonce) { try take(try report(items[1], .applied, counter: 2), &deliveries) }
+    }
+
+    @Test("CFG-95: a refusal of a step that another anchor's chain does not have is no answer about that chain")
+    func aRefusalIsNoneAlongAnotherChain() throws {
+        func standing() -> KeyChainDeliveries.Standing { deliveries.standing(of: key, along: chain, in: 1) }
+        let wrong = advance(&deliveries, 1)
+        try take(try report(wrong[0], .rejected(.threshold), counter: 1), &deliveries)
+        chain = [[9], [8]].map { ChainStep($0) }
+        #expect(deliveries[key]?.verdict(on: chain[0].digest, at: 0, along: chain) == nil)
+        #expect(standing().waiting == 2 && standing().refusal == nil)
+        let first = advance(&deliveries, 1)
+        #expect(first.map(\.envelope) == [[9]], "as many steps as the chain before, on the same link")
+        try take(try report(first[0], .applied, counter: 2), &deliveries)
+        let second = advance(&deliveries)
+        #expect(second.map(\.envelope) == [[8]])
+        try take(try report(second[0], .rejected(.threshold), counter: 3), &deliveries)
+        #expect(advance(&deliveries).isEmpty && standing().refusal?.verdict == .rejected(.threshold))
+        chain = [[9], [7]].map { ChainStep($0) }
+        #expect(advance(&deliveries).map(\.envelope) == [[9]], "from the beginning, the first step alone")
     }
 
     @Test("LIM-111: of a long chain 64 steps are on their way, and the others follow as these are accepted")

@@ -96,6 +96,8 @@ package struct KeyChainDeliveries: Sendable, Equatable {
 
         /// Whether it is one along this chain: another anchor may have taken the place of the one before.
         fileprivate func isAlong(_ chain: [ChainStep]) -> Bool {
+            // A refusal of the first step leaves nothing else to compare.
+            if isRefused, let result, !chain.contains(where: { $0.digest == result.digest }) { return false }
             let known = underWay.map { ($0.index, $0.digest) } + (last.map { [(accepted - 1, $0)] } ?? [])
             return known.allSatisfy { index, digest in chain.indices.contains(index) && chain[index].digest == digest }
         }
@@ -120,7 +122,11 @@ package struct KeyChainDeliveries: Sendable, Equatable {
             return steps
         }
 
-        package func verdict(on digest: [UInt8], at index: Int) -> Verdict? {
+        /// - Parameters:
+        ///   - digest: that of a step that is, or was, at this index.
+        ///   - chain: the present one.
+        package func verdict(on digest: [UInt8], at index: Int, along chain: [ChainStep]) -> Verdict? {
+            guard isAlong(chain) else { return nil }
             if accepted > index { return .applied }
             guard let result else { return nil }
             if result.digest == digest { return result.verdict }

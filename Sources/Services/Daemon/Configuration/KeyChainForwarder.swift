@@ -151,7 +151,8 @@ final class KeyChainForwarder {
             let verdict = verdict(at: key, on: question)
             return ApplyResult(
                 pairing: peer.pairing, name: peer.name, via: peer.via, verdict: verdict?.name,
-                text: verdict == .applied ? nil : committed.state[key]?.result?.text, version: question.version,
+                text: verdict == nil || verdict == .applied ? nil : committed.state[key]?.result?.text,
+                version: question.version,
                 digest: question.digest,
                 awaitsApplication: Verdict.awaitsApplication(
                     hasApplication: context.hasApplication(question.subject.application, at: peer),
@@ -160,7 +161,8 @@ final class KeyChainForwarder {
     }
 
     private func verdict(at key: KeyChainDeliveries.Key, on question: Question) -> Verdict? {
-        committed.state[key]?.verdict(on: question.digest, at: question.index)
+        committed.state[key]?.verdict(
+            on: question.digest, at: question.index, along: steps(question.subject))
     }
 
     /// Whether a report is one on a step that was delivered.
