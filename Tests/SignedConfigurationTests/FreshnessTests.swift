@@ -59,6 +59,17 @@ import Testing
         #expect(slot == before)
     }
 
+    @Test("CFG-30, CFG-32: what is active is answered as applied while a higher version waits, and that waits on")
+    func whatIsActiveIsAnsweredWhileAHigherVersionWaits() throws {
+        let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context())
+        _ = slot.received(try Fixture.envelope(version: 9), by: nil, in: context)
+        let before = slot
+        #expect(before.staged?.record.version == 9)
+        let transition = slot.received(bytes, by: nil, in: context)
+        #expect(transition.verdict == .applied && transition.effects.isEmpty && slot == before)
+        #expect(slot.received(try Fixture.envelope(version: 8), by: nil, in: context).verdict == .rejected(.rollback))
+    }
+
     @Test("CFG-30: the same version with other bytes is equivocation")
     func theSameVersionWithOtherBytesIsEquivocation() throws {
         try Fixture.expectRejected(try Fixture.envelope(version: 6), .equivocation)

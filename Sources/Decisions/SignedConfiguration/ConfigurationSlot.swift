@@ -70,10 +70,10 @@ package struct ConfigurationSlot: Sendable, Equatable {
             let verified = try VerifiedConfiguration(try UnverifiedEnvelope(envelope), in: full)
             do throws(VerificationFailure) {
                 let applicable = try ApplicableConfiguration(verified, in: full)
-                try checkWaiting(verified)
                 if applicable.isAlreadyActive {
                     answerAgain(verified, by: deliveries, &transition)
                 } else {
+                    try checkWaiting(verified)
                     if isApplicationConnected { try context.schemaRefusal?.check(verified.payload) }
                     stage(verified, by: deliveries, in: context, &transition)
                 }
