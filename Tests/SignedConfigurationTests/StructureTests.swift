@@ -289,4 +289,18 @@ import Testing
         #expect(ApplyLink.fitsQRCode(Array(repeating: 0, count: 2200)))
         #expect(!ApplyLink.fitsQRCode(Array(repeating: 0, count: 2201)))
     }
+
+    @Test("CFG-60: a text for people has its links in quotes, brackets or a sentence, and a damaged one stays damaged")
+    func linksInTexts() throws {
+        let link = ApplyLink.text(of: try Fixture.envelope())
+        let texts = [
+            link, "open\t\(link)\n", "<\(link)>", "'\(link)'", "\"\(link)\".", "\u{201C}\(link)\u{201D}",
+            "(\(link))", "[here](\(link))", "`\(link)`", "see \(link), or ask.", "Open \(link).", "link:\(link)?",
+            "{\"a\":\"\(link)\"}",
+        ]
+        for text in texts { #expect(ApplyLink.links(in: text) == [link], "\(text.prefix(12))") }
+        #expect(ApplyLink.links(in: "\(link) <\(link)>") == [link, link])
+        #expect(ApplyLink.links(in: link + "=") == [link + "="])
+        #expect(ApplyLink.links(in: "tandem:join/1?e=AA, tandem: apply/1?e=AA").isEmpty)
+    }
 }

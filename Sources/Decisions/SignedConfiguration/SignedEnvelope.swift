@@ -170,6 +170,19 @@ package enum ApplyLink {
     /// Whether a text is meant as such a link, of whichever version and however damaged.
     package static func isClaimed(by text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
 
+    /// The links of a text for people, damaged ones too, without the marks that enclose a link or follow it.
+    package static func links(in text: String) -> [String] {
+        let words = text.split { mark in
+            mark.isWhitespace || "<>`".contains(mark) || mark.isPunctuation && !"/_-?.:".contains(mark)
+        }
+        return words.compactMap { word in
+            guard let start = word.firstRange(of: scheme)?.lowerBound else { return nil }
+            var link = word[start...]
+            while let last = link.last, "?.:".contains(last) { link.removeLast() }
+            return String(link)
+        }
+    }
+
     package static func text(of envelope: [UInt8]) -> String { prefix + Base64URL.encode(envelope) }
 
     /// Whether the link of the envelope fits one QR code.

@@ -103,11 +103,10 @@ enum EnvelopeInput {
     static func read(_ path: String) throws -> [UInt8] {
         let bytes = path == "-" ? LocalFile.standardInput() : try LocalFile(path: path).read()
         if isEnvelope(bytes) { return bytes }
-        let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        let links = words.filter { $0.hasPrefix("tandem:apply/") }
+        let links = ApplyLink.links(in: String(decoding: bytes, as: UTF8.self))
         guard let link = links.first else { return bytes }
         guard links.count == 1 else { throw CommandFailure.refused("\(path) holds \(links.count) apply links") }
-        do { return try ApplyLink.envelope(in: String(link)) } catch {
+        do { return try ApplyLink.envelope(in: link) } catch {
             throw CommandFailure.refused("\(path): \(error)")
         }
     }
