@@ -301,6 +301,9 @@ import Testing
     func aSecondaryWithoutAnAnchorGetsTheChainLater() throws {
         try trust(at: nodes.primary)
         #expect(verdicts(try set(2, successor), wait: 2_000) == ["applied", "waiting-for-key"])
+        let lines = nodes.notes.filter { "\($0.message)".hasPrefix("key statement re") }
+        #expect(lines.count >= 2 && lines.allSatisfy { "\($0)".contains("waiting-for-key") })
+        #expect(!lines.contains { $0.level == .warning }, "nothing is wrong")
         _ = try startApp()
         nodes.run(until: { nodes.keySetVersion(of: nodes.secondary) == 2 })
     }

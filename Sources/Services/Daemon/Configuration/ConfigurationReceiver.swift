@@ -212,7 +212,7 @@ final class ConfigurationReceiver {
                         facts, isStatement: true, signer: context.options.signer, now: context.reading)
                 }
                 return Commit(changes) { [self] in
-                    log(outcome, subject)
+                    log(outcome, subject, isCarried: source != nil)
                     let isFelt = judged.contains { !$0.transition.effects.isEmpty }
                     if hasGrown { chainHasGrown(subject, isFelt: isFelt) }
                     for step in judged {
@@ -264,15 +264,17 @@ final class ConfigurationReceiver {
     /// The fault of what is applied in a slot, as its app has named it (CFG-42); nil if it has named none.
     func loadFault(of slot: ConfigurationSlot) -> LoadFault? { offers.answers.fault(of: slot) }
 
-    private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: KeySubject) {
+    private func log(_ outcome: Result<[RowChange], VerificationFailure>, _ subject: KeySubject, isCarried: Bool) {
         let app = LogField.text("app", "\(subject.application)")
         switch outcome {
         case .success(let changes) where changes.isEmpty: break
         case .success: context.log(LogEvent(.info, "configuration keys changed", app))
         case .failure(let failure):
+            let isWaiting = isCarried && state.anchors[subject] == nil  // CFG-74
+            let verdict = isWaiting ? Verdict.waitingForKey.name : failure.rejection.rawValue
             context.log(
                 LogEvent(
-                    .warning, "key statement refused", app, .text("verdict", failure.rejection.rawValue),
+                    isWaiting ? .debug : .warning, "key statement refused", app, .text("verdict", verdict),
                     .outside("detail", failure.detail)))
         }
     }

@@ -202,9 +202,11 @@ final class KeyChainForwarder {
 
     private func log(_ key: KeyChainDeliveries.Key, _ peer: ConfigurationPeer) {
         guard let result = committed.state[key]?.result else { return }
+        // A device without the app knows no key for it (CFG-74).
+        let isGood = result.verdict == .applied || result.verdict == .waitingForKey
         context.log(
             LogEvent(
-                result.verdict == .applied ? .info : .warning, "key statement reported", .outside("device", peer.name),
+                isGood ? .info : .warning, "key statement reported", .outside("device", peer.name),
                 .text("app", "\(key.subject.application)"), .text("verdict", result.verdict.name)))
     }
 
