@@ -262,6 +262,21 @@ import Testing
         #expect(signed.errors.count == 1 && signed.values.isEmpty)
     }
 
+    @Test("PAG-16: a field that nobody has touched is no edit where the page has no such field any more")
+    func goneRow() throws {
+        let further = PageInput.Further(index: 40, key: "day", text: "a\r\nb", shown: "a\nb")
+        let tree = pageTree(["Root": Self.specifiers])
+        let view = try #require(PageView.make(tree, Self.schema, PageRequest(values: [:])))
+        let shown = ["name": "me", "guest": "a\nb", "token": ""]
+        var fields = ["name": "you", "guest": "a\r\nb", "token": ""]
+        let untouched = PageInput(fields, shown: shown, of: view, Self.schema, further: [further])
+        #expect(untouched.errors.isEmpty && untouched.values == ["name": "you"])
+        fields["guest"] = "typed"
+        let touched = PageInput(fields, shown: shown, of: view, Self.schema)
+        #expect(touched.errors.keys.sorted() == ["guest"])
+        #expect(try input(["guest": ""]).errors.count == 1, "a form that says no text that the page showed")
+    }
+
     // MARK: lists
 
     private static let account = [
