@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemConsole
+import TandemOperations
 import TandemPropertyList
 import TandemWire
 import Testing
@@ -293,7 +294,9 @@ import Testing
         lazy var line = QuestionLine { [unowned self] in questions.append(($0, $1)) }
         var commands: [ControlName] { questions.map(\.question.command) }
 
-        func answer() { questions.removeFirst().answer(.success([:])) }
+        func answer(_ index: Int = 0, with reply: ConsoleReply = .success([:])) {
+            questions.remove(at: index).answer(reply)
+        }
     }
 
     private func question(_ command: ControlName, _ device: UInt8?) -> ConsoleQuestion {
@@ -329,5 +332,48 @@ import Testing
             daemon.line.ask([question(.settingsSchema, device), question(.settingsGet, device)]) { _ in }
         }
         #expect(daemon.commands == [ControlName](repeating: .settingsSchema, count: 4))
+    }
+
+    @Test("CON-10, LIM-102: half of one user's requests about settings read at once, and no app keeps them waiting")
+    func readers() {
+        let daemon = Daemon()
+        var done = 0
+        for _ in 0..<6 {
+            daemon.line.ask([question(.settingsSchema, nil), question(.settingsPage, nil)]) { _ in done += 1 }
+        }
+        #expect(daemon.commands == [.settingsSchema, .settingsSchema])
+        // The first two are asked of the app, which does not answer, while the others read.
+        for _ in 0..<6 {
+            let index = daemon.commands.firstIndex(of: .settingsSchema)
+            daemon.answer(index ?? 0)
+            #expect(daemon.commands.count { $0 == .settingsSchema } <= 2)
+        }
+        #expect(daemon.commands == [ControlName](repeating: .settingsPage, count: 6) && done == 0)
+        daemon.line.ask([question(.settingsSet, nil)]) { _ in done += 1 }
+        #expect(daemon.commands.last == .settingsSet)
+        while !daemon.commands.isEmpty { daemon.answer() }
+        #expect(done == 7)
+    }
+
+    @Test("CON-10: if the daemon answers none of them, those that wait in line end as well")
+    func silentDaemon() {
+        let daemon = Daemon()
+        var failed = 0
+        for _ in 0..<6 {
+            daemon.line.ask([question(.settingsGet, nil)]) { replies in
+                if case .failure(.silent(_, _)) = replies[0] { failed += 1 }
+            }
+        }
+        daemon.answer(with: .failure(.silent("no answer")))
+        #expect(failed == 5 && daemon.commands == [.settingsGet])
+        daemon.answer(with: .failure(.silent("no answer")))
+        #expect(failed == 6)
+        daemon.line.ask([question(.settingsGet, nil), question(.status, nil)]) { failed = $0.count }
+        daemon.answer(with: .failure(.silent("no answer")))
+        #expect(failed == 2 && daemon.commands.isEmpty)
+        daemon.line.ask([question(.settingsGet, nil), question(.status, nil)]) { _ in failed = 0 }
+        daemon.answer()
+        daemon.answer()
+        #expect(failed == 0 && daemon.commands.isEmpty)
     }
 }

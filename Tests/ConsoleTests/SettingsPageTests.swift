@@ -202,6 +202,15 @@ import Testing
         #expect(refused.status == 404 && !refused.text.contains("Try again"), "no second try would help")
     }
 
+    @Test("CON-12: a form for whose page the daemon has no room now is sent again with what was typed")
+    func unsentWithoutRoom() throws {
+        browser.silence = .refused(name: "full", text: "too many requests")
+        let lost = try #require(browser.post(Browser.page, "b.volume=50&v.volume=7"))
+        #expect(lost.status == 503 && lost.text.contains("too many requests [full]"))
+        #expect(lost.text.contains("name=\"v.volume\" value=\"7\"") && lost.text.contains(">Try again</button>"))
+        #expect(browser.get(Browser.page)?.status == 503)
+    }
+
     @Test("CON-12: a form that is sent again has no field that HTML would change, and names it")
     func unsentControlCharacters() throws {
         browser.silence = .unanswered("away")

@@ -356,9 +356,13 @@ package struct Console: ~Copyable {
     }
 
     /// A failure of the daemon: what it refuses is the browser's fault, and everything else is not.
-    /// - Parameter unsent: the form that came; without an answer it can be sent again.
+    /// - Parameter unsent: the form that came; without an answer, or with one that is no judgement, it can be sent
+    ///   again.
     static func failure(_ error: ControlError, _ cookie: String, _ unsent: UnsentForm? = nil) -> WebAnswer {
-        guard let status = error.statusWithoutAnswer else { return failure(404, "Refused", error.description, cookie) }
-        return failure(status, "No answer", error.description, cookie, unsent?.markup ?? [])
+        guard let status = error.isFull ? 503 : error.statusWithoutAnswer else {
+            return failure(404, "Refused", error.description, cookie)
+        }
+        let title = error.isFull ? "Too many requests" : "No answer"
+        return failure(status, title, error.description, cookie, unsent?.markup ?? [])
     }
 }

@@ -231,8 +231,10 @@ package enum ConsoleFiles {
         let turn = Promise.resolve();
         let isDue = false;
         let isOld = false;
-        function changed() {
-          say("stream", "");
+        let pause = 1000;
+        let retry = 0;
+        function loadAgain() {
+          clearTimeout(retry);
           isOld = true;
           if (isDue) return;
           isDue = true;
@@ -240,8 +242,19 @@ package enum ConsoleFiles {
             isDue = false;
             await refresh();
             isOld = isDue;
+            pause = 1000;
             say("load", "");
-          }).catch(() => say("load", "the page cannot be loaded again."));
+          }).catch(() => {
+            say("load", "the page cannot be loaded again.");
+            // Not all pages at once, and not for ever at this pace.
+            clearTimeout(retry);
+            retry = setTimeout(loadAgain, pause * (1 + Math.random()));
+            pause = Math.min(2 * pause, 30000);
+          });
+        }
+        function changed() {
+          say("stream", "");
+          loadAgain();
         }
         function follow() {
           const stream = new EventSource(part.dataset.events);

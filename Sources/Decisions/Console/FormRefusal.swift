@@ -39,6 +39,11 @@ struct FormRefusal {
 }
 
 extension ControlError {
+    /// Whether the same request may be taken a moment later.
+    var isFull: Bool {
+        if case .refused(let name, _) = self { ControlFailureName(rawValue: name) == .full } else { false }
+    }
+
     /// The status where no daemon has judged the request; nil for a refusal.
     var statusWithoutAnswer: Int? {
         switch self {
