@@ -245,7 +245,7 @@ import Testing
     @Test(.enabled(if: geteuid() == 0))
     func `CON-4: another user's connection is hung up, whichever socket it has, and takes no place`() async throws {
         try console.enter()
-        let request = "GET / HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\nCookie: \(console.cookie)\r\n\r\n"
+        let request = "GET /console.css HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\n\r\n"
         for (isMapped, isHalf) in [(false, false), (true, false), (false, true), (true, true)] {
             for (owner, status): (uid_t?, Int) in [(nil, 200), (1001, 0)] {
                 let client = try WebClient(port: console.port, owner: owner, isMapped: isMapped)
@@ -346,6 +346,41 @@ import Testing
         #expect(try console.get("/").status == 200)
         streams = []
         #expect(try await holds(within: .seconds(40)) { try console.get("\(Self.page)/nothing").status == 404 })
+    }
+
+    @Test func `CON-10: pages that are closed, and requests whose browser leaves, give back their places at once`()
+        async throws
+    {
+        try console.enter()
+        let request = { (path: String) in
+            "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(console.port)\r\nCookie: \(console.cookie)\r\n\r\n"
+        }
+        func stream() throws -> (client: WebClient, status: Int) {
+            let client = try WebClient(port: console.port)
+            client.write(request("\(Self.page)/events"))
+            return (client, client.read { $0.contains("\r\n\r\n") }.status)
+        }
+        var open: [WebClient] = []
+        for _ in 0..<32 {
+            let (client, status) = try stream()
+            try #require(status == 200)
+            open.append(client)
+        }
+        #expect(try stream().status == 503)
+        open = []
+        #expect(try await holds(within: .seconds(5)) { try stream().status == 200 })
+        // A daemon that takes requests and answers none.
+        try await devices.kiosk.pause()
+        for _ in 0..<64 {
+            let client = try WebClient(port: console.port)
+            client.write(request(Self.page))
+            open.append(client)
+        }
+        open = []
+        let begin = ContinuousClock.now
+        #expect(try console.get("/console.css").status == 200)
+        #expect(begin.duration(to: .now) < .seconds(5))
+        devices.kiosk.signal(SIGCONT)
     }
 
     @Test func `CON-10, LIM-127: connections that took every place, and all end at once, leave it to the next one`()

@@ -34,7 +34,8 @@ final class WebServer {
     private var connections: [ObjectIdentifier: WebConnection] = [:]
     /// A request that comes now is refused: it could not be suspended.
     fileprivate var isStopping = false
-    private var suspended: [ObjectIdentifier: WebExchange] = [:]
+    /// Each with the watch for the end of its browser: the library does not look at a suspended connection.
+    private var suspended: [ObjectIdentifier: (exchange: WebExchange, watch: Registration?)] = [:]
 
     /// Serves at once.
     /// - Parameters:
@@ -91,7 +92,7 @@ final class WebServer {
         // The library must not be stopped with a suspended connection; it forgets the listener, which is ours.
         isStopping = true
         _ = MHD_quiesce_daemon(server)
-        for exchange in suspended.values { exchange.abandon() }
+        for exchange in suspended.values.map(\.exchange) { exchange.abandon() }
         _ = MHD_run(server)
         if let registration { loop.deregister(registration) }
         for token in [timer, sweep].compactMap(\.self) { loop.cancel(token) }
@@ -125,12 +126,15 @@ final class WebServer {
     }
 
     fileprivate func suspend(_ exchange: WebExchange) {
-        suspended[ObjectIdentifier(exchange)] = exchange
+        let watch = exchange.socket.flatMap { try? loop.register($0, for: .peerEnded, target: exchange) }
+        suspended[ObjectIdentifier(exchange)] = (exchange, watch)
         MHD_suspend_connection(exchange.connection)
     }
 
     fileprivate func resume(_ exchange: WebExchange) {
-        guard suspended.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
+        guard let known = suspended.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+        // The library may close the socket from here on.
+        if let watch = known.watch { loop.deregister(watch) }
         MHD_resume_connection(exchange.connection)
         runSoon()
     }
@@ -188,6 +192,8 @@ final class WebExchange {
         case head, body, asked, waiting
         case ready(WebAnswer)
         case streaming(EventStream)
+        /// The browser has left before the answer.
+        case left
         case over
     }
 
@@ -215,7 +221,7 @@ final class WebExchange {
         case .waiting:
             phase = .ready(answer)
             server.resume(self)
-        case .head, .body, .ready, .streaming, .over: break
+        case .head, .body, .ready, .streaming, .left, .over: break
         }
     }
 
@@ -232,9 +238,24 @@ final class WebExchange {
         case .streaming(let stream):
             stream.end()
             server.resume(self)
-        case .head, .body, .asked, .ready, .over: break
+        case .head, .body, .asked, .ready, .left, .over: break
         }
     }
+
+    /// The browser has closed its side while the connection was suspended: its place is for the next one. A form is
+    /// carried out all the same.
+    fileprivate func leave() {
+        switch phase {
+        case .waiting:
+            phase = .left
+            server.resume(self)
+        case .streaming(let stream): stream.end()
+        case .head, .body, .asked, .ready, .left, .over: break
+        }
+    }
+
+    /// The connection's socket.
+    fileprivate var socket: Int32? { place?.socket }
 
     // MARK: the library's calls
 
@@ -263,6 +284,7 @@ final class WebExchange {
             server.handler(self)
             return proceed()
         case .ready, .streaming: return proceed()
+        case .left: return .NO
         case .asked, .waiting, .over: return .YES
         }
     }
@@ -275,7 +297,7 @@ final class WebExchange {
             phase = .waiting
             server.suspend(self)
             return .YES
-        case .head, .body, .waiting, .over: return .YES
+        case .head, .body, .waiting, .left, .over: return .YES
         }
     }
 
@@ -345,6 +367,10 @@ final class WebExchange {
         server.suspend(self)
         return 0
     }
+}
+
+extension WebExchange: ReadinessTarget {
+    func isReady(_ readiness: Readiness) { leave() }
 }
 
 /// The context of a stream's response.

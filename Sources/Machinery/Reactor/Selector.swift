@@ -103,6 +103,8 @@ package struct Readiness: OptionSet, Sendable {
 
     package static var readable: Self { Self(rawValue: TANDEM_READABLE) }
     package static var writable: Self { Self(rawValue: TANDEM_WRITABLE) }
+    /// The peer of a socket sends no more, whatever is still to be read.
+    package static var peerEnded: Self { Self(rawValue: TANDEM_PEER_ENDED) }
     /// An error or the end; reported without being asked for. Reading or writing tells what it is.
     package static var failed: Self { Self(rawValue: TANDEM_FAILED | TANDEM_HUNG_UP) }
 

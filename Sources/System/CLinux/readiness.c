@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 const uint32_t TANDEM_READABLE = EPOLLIN, TANDEM_WRITABLE = EPOLLOUT, TANDEM_FAILED = EPOLLERR,
-               TANDEM_HUNG_UP = EPOLLHUP;
+               TANDEM_HUNG_UP = EPOLLHUP, TANDEM_PEER_ENDED = EPOLLRDHUP;
 
 _Static_assert(sizeof(struct tandem_event) == 16, "one event is 16 bytes");
 

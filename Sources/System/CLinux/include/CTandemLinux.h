@@ -20,7 +20,7 @@ struct tandem_event {
     uint64_t data;
 };
 
-extern const uint32_t TANDEM_READABLE, TANDEM_WRITABLE, TANDEM_FAILED, TANDEM_HUNG_UP;
+extern const uint32_t TANDEM_READABLE, TANDEM_WRITABLE, TANDEM_FAILED, TANDEM_HUNG_UP, TANDEM_PEER_ENDED;
 
 int tandem_epoll_create(void);
 int tandem_epoll_add(int epoll, int descriptor, uint32_t interest, uint64_t data);
