@@ -175,6 +175,14 @@ import Testing
         #expect(script.contains("addEventListener(\"hashchange\", takeToken)"))
     }
 
+    @Test("CON-12: a form that waits while the console stops may have been stored, and its answer says so")
+    func stopping() {
+        let (page, form) = (WebRequest("GET", "/apps", fields: []), WebRequest("POST", "/apps", fields: []))
+        #expect(WebAnswer.stopping(page).text == "the console is stopping\n")
+        #expect(WebAnswer.stopping(form).text.contains("look whether it was done"))
+        #expect([page, form].allSatisfy { WebAnswer.stopping($0).status == 503 && WebAnswer.stopping($0).closes })
+    }
+
     @Test("CON-3: a browser that leaves, or is away too long, is out")
     func leaving() {
         browser.enter()

@@ -234,7 +234,7 @@ final class WebExchange {
     /// The server stops.
     fileprivate func abandon() {
         switch phase {
-        case .waiting: answer(WebAnswer(503, "the console is stopping\n", closes: true))
+        case .waiting: answer(.stopping(request))
         case .streaming(let stream):
             stream.end()
             server.resume(self)

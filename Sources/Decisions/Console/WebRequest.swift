@@ -103,6 +103,13 @@ package struct WebAnswer: Sendable, Equatable {
         return answer
     }
 
+    /// The answer to a request that waits for the daemon while the console stops: what a form asks for may be done.
+    package static func stopping(_ request: WebRequest) -> WebAnswer {
+        let isForm = request.method == "POST"
+        let advice = isForm ? ": look whether it was done before you send the form again" : ""
+        return WebAnswer(503, "the console is stopping\(advice)\n", closes: true)
+    }
+
     /// The answer to a form that was taken: the browser fetches a page.
     package static func seeOther(
         _ route: ConsoleRoute, query: String? = nil, fragment: String? = nil, cookie: String? = nil
