@@ -402,7 +402,7 @@ import Testing
         #expect(try console.get("/nothing").status == 404)
     }
 
-    @Test func `CON-2: an output that takes nothing keeps no signal waiting, and one that fails ends the console`()
+    @Test func `CON-2: an output that takes nothing keeps no signal waiting, and the console ends with one that fails`()
         async throws
     {
         let workspace = devices.workspace
@@ -418,6 +418,16 @@ import Testing
         #expect(try await holds(within: .seconds(10)) { !failing.isRunning })
         #expect(failing.status == 1)
         #expect(try workspace.text("full.err").contains("ENOSPC"))
+        let command = URL(fileURLWithPath: "tandem-console", relativeTo: Program.directory).path
+        let closed = try ChildProcess(
+            "/bin/sh",
+            ["-c", "exec \"$0\" --device \"$1\" --address 127.0.0.1:0 >&-", command, workspace["kiosk.sock"]],
+            ChildProcess.Surroundings(
+                directory: workspace.path, environment: ["PATH": "/usr/bin:/bin"], input: "/dev/null",
+                output: "/dev/null", errors: try workspace.write("closed.err", "")))
+        #expect(try await holds(within: .seconds(10)) { !closed.isRunning })
+        #expect(closed.status == 1)
+        #expect(try workspace.text("closed.err").contains("standard output is closed"))
         let pipe = workspace["stuck.pipe"]
         try #require(mkfifo(pipe, 0o600) == 0)
         let descriptor = open(pipe, O_RDWR | O_NONBLOCK)

@@ -10,9 +10,10 @@ import TandemTransport
 
 @main enum Main {
     static func main() {
-        do { try Linux.fillUsualDescriptors() } catch { exit(1) }
+        var missing: [CInt] = []
+        do { missing = try Linux.fillUsualDescriptors() } catch { exit(1) }
         do {
-            try run(Array(CommandLine.arguments.dropFirst()))
+            try run(Array(CommandLine.arguments.dropFirst()), hasOutput: !missing.contains(STDOUT_FILENO))
         } catch let failure as CommandFailure {
             fail(failure)
         } catch {
@@ -37,10 +38,14 @@ import TandemTransport
     /// Whether the first address could not be printed.
     private static let hasFailed = Atomic<Bool>(false)
 
-    private static func run(_ arguments: [String]) throws {
+    /// - Parameter hasOutput: whether the process was started with a standard output.
+    private static func run(_ arguments: [String], hasOutput: Bool) throws {
         if arguments.contains("--help") { return put(ConsoleOptions.help + "\n") }
         if arguments.contains("--version") { return put("tandem-console \(Version.text)\n") }
         let options = try ConsoleOptions(arguments)
+        guard hasOutput else {
+            throw CommandFailure.refused("cannot print the address: standard output is closed")
+        }
         if !SocketAddress.isServed(path: options.daemon) {
             let path = options.daemon
             put(
