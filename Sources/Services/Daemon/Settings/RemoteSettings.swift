@@ -250,7 +250,9 @@ final class RemoteSettings {
         let answer = await expected.value(within: max(Self.patience - scheduler.now.since(begin), .zero))
         links[pairing]?.answers[id] = nil
         guard let answer = answer ?? nil else {
-            throw ControlFailure(.unreachable, "the device has not answered; whether it took the request is not known")
+            let isChange = [.settingsSet, .settingsReset, .settingsPress].contains(command)
+            let doubt = isChange ? "; whether it took the request is not known" : ""
+            throw ControlFailure(.unreachable, "the device has not answered\(doubt)")
         }
         guard answer.code == 0 else {
             let name = answer.name.flatMap { ControlFailureName(rawValue: $0) } ?? .badRequest
