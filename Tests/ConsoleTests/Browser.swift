@@ -45,6 +45,8 @@ final class Browser {
     var silence: ControlError?
     /// The daemon's refusal of every change.
     var refusal: ControlError?
+    /// Somebody else's change, which comes before the next `settings-set` and refuses it.
+    var meanwhile: (() -> Void)?
     /// The commands that the daemon got, and the index of the first one for the last form.
     private(set) var commands: [ConsoleQuestion] = []
     private var formBegan = 0
@@ -189,6 +191,10 @@ final class Browser {
             return .success(body)
         case .settingsPage: return running
         case .settingsPress: return pressed
+        case .settingsSet where meanwhile != nil:
+            meanwhile?()
+            meanwhile = nil
+            return .failure(.refused(name: "schema", text: "tags: the list was changed meanwhile"))
         case .settingsSet, .settingsReset: return refusal.map { .failure($0) } ?? .success(stored)
         case .pair:
             links.append(["token": .data(Self.token), "left": 899_000, "attempts": 5])

@@ -242,6 +242,30 @@ import Testing
         #expect(browser.commands.last?.body["tags"] == ["tags": .data([1, 2])])
     }
 
+    @Test("CON-19: a list that is changed between reading and storing is read once more, and nobody's change is lost")
+    func race() throws {
+        let browser = browser(["tags": ["a"]])
+        func insert(_ items: PropertyListValue) { browser.meanwhile = { browser.rows["tags"]?["value"] = items } }
+        let page = try #require(browser.get(Self.draft("tags", 0))?.text)
+        insert(["z", "a"])
+        let fields = "item=\(try Self.value("item", in: page))&b.value=a&v.value=b"
+        #expect(browser.post(Self.draft("tags", 0), fields)?.status == 303)
+        #expect(browser.changed == ["tags": ["z", "b"]], "the item is found at its new place")
+        let down = try Self.value("item-down", in: try #require(browser.get(Self.page)?.text))
+        insert(["a", "z", "c"])
+        #expect(browser.post(Self.page, "item-down=\(down)")?.status == 303)
+        #expect(browser.changed == ["tags": ["a", "c", "z"]])
+        insert(["z", "c"])
+        let added = try #require(browser.add(Self.draft("tags"), "b.value=&v.value=d"))
+        #expect(added.status == 409 && added.text.contains("value=\"d\""))
+        #expect(added.text.contains("The list was changed meanwhile, perhaps by this form"))
+        // A refusal of another cause is shown the second time.
+        browser.refusal = .refused(name: "schema", text: "tags: too long")
+        let refused = try #require(browser.add(Self.draft("tags"), "b.value=&v.value=e"))
+        #expect(refused.status == 422 && refused.text.contains("tags: too long"))
+        #expect(browser.commandsOfForm.count { $0.command == .settingsSet } == 2)
+    }
+
     @Test("CON-19: an item that was moved is found, and one that was changed or is gone is never overwritten")
     func meanwhile() throws {
         let browser = browser(["tags": ["a", "b"]])

@@ -146,16 +146,16 @@ package struct Console: ~Copyable {
             return .answer(.seeOther(.front, cookie: "\(cookieName)=; Max-Age=0\(cookieEnd)"))
         case .pair: return pair(fields, cookie)
         case .settings(let instance, let page):
-            return .ask(Self.questions(instance)) { replies in
-                let input = SettingsInput(fields)
-                let unsent = UnsentForm(input: input, route: route, cookie: cookie)
-                return Self.settings(instance, page, languages, replies, cookie, unsent) { settings, view in
-                    Self.change(settings, view, input, languages, cookie)
+            let input = SettingsInput(fields)
+            let unsent = UnsentForm(input: input, route: route, cookie: cookie)
+            return Self.judged(instance) { replies, again in
+                Self.settings(instance, page, languages, replies, cookie, unsent) { settings, view in
+                    Self.change(settings, view, input, languages, cookie, again)
                 }
             }
         case .item(let instance, let list, let number):
             let draft = DraftRequest(instance: instance, list: list, item: number, languages: languages, cookie: cookie)
-            return .ask(Self.questions(instance)) { replies in draft.done(replies, SettingsInput(fields)) }
+            return Self.judged(instance) { replies, again in draft.done(replies, SettingsInput(fields), again) }
         case .events: return .answer(.methodRefused("this address is a stream\n", takes: "GET"))
         case .front, .enter, .apps, .style, .script:
             return .answer(Self.formRefused)
@@ -218,9 +218,21 @@ package struct Console: ~Copyable {
         } catch { return .answer(failure(error, cookie, unsent)) }
     }
 
+    /// The step of a form, by what the daemon has now. A list that somebody has changed between reading and storing is
+    /// read, and its form is judged, once more.
+    private static func judged(
+        _ instance: AppInstance, isAgain: Bool = false,
+        _ judge: @escaping ([ConsoleReply], _ again: (() -> ConsoleStep)?) -> ConsoleStep
+    ) -> ConsoleStep {
+        .ask(questions(instance)) { replies in
+            judge(replies, isAgain ? nil : { judged(instance, isAgain: true, judge) })
+        }
+    }
+
     /// The step of a form of settings: a change of a list, a press, a reset, or values that are judged as a whole.
     private static func change(
-        _ settings: AppSettings, _ view: PageView, _ form: SettingsInput, _ languages: [String], _ cookie: String
+        _ settings: AppSettings, _ view: PageView, _ form: SettingsInput, _ languages: [String], _ cookie: String,
+        _ again: (() -> ConsoleStep)?
     ) -> ConsoleStep {
         let route = settings.instance.route(view.name)
         let refuse = { (input: PageInput?, refusal: FormRefusal) -> ConsoleStep in
@@ -233,7 +245,7 @@ package struct Console: ~Copyable {
             guard let list = settings.list(change.key, languages),
                 let items = change.done(in: list, cookie: cookie)
             else { return refuse(nil, FormRefusal(422, ItemChange.gone)) }
-            return store(items, in: list, of: settings, cookie) { refuse(nil, $0) }
+            return store(items, in: list, of: settings, cookie, again) { refuse(nil, $0) }
         }
         if let key = form.press {
             guard let row = view.rows.first(where: { $0.press == key }) else {
@@ -306,29 +318,32 @@ package struct Console: ~Copyable {
     }
 
     /// The step of a list's new items.
+    /// - Parameter again: judges the form once more; nil the second time.
     static func store(
         _ items: [PropertyListValue], in list: EditableList, of settings: AppSettings, _ cookie: String,
-        refuse: @escaping (FormRefusal) -> ConsoleStep
+        _ again: (() -> ConsoleStep)?, refuse: @escaping (FormRefusal) -> ConsoleStep
     ) -> ConsoleStep {
         var body = body(settings.instance)
         body["values"] = .dictionary([list.key: .array(items)])
         body["tags"] = .dictionary(list.tags)
         let (name, row) = (list.row.name, list.row.id)
         let route = settings.instance.route(list.page.name)
-        return send(ConsoleQuestion(.settingsSet, body), refuse: refuse) { answer in
+        return send(ConsoleQuestion(.settingsSet, body), again, refuse: refuse) { answer in
             FormOutcome(saved: [name], answer) { _ in name }.leading(to: route, at: row, cookie: cookie)
         }
     }
 
     /// The step of a change: the browser goes back to the page, or sees why the daemon has refused it.
     private static func send(
-        _ change: ConsoleQuestion, refuse: @escaping (FormRefusal) -> ConsoleStep,
+        _ change: ConsoleQuestion, _ again: (() -> ConsoleStep)? = nil, refuse: @escaping (FormRefusal) -> ConsoleStep,
         taken: @escaping (PropertyListDictionary) -> WebAnswer
     ) -> ConsoleStep {
         .ask([change]) { replies in
             switch replies[0] {
-            case .success(let answer): .answer(taken(answer))
-            case .failure(let error): refuse(FormRefusal(error))
+            case .success(let answer): return .answer(taken(answer))
+            case .failure(let error):
+                if let again, error.isRefusal(.schema) { return again() }
+                return refuse(FormRefusal(error))
             }
         }
     }
@@ -359,10 +374,12 @@ package struct Console: ~Copyable {
     /// - Parameter unsent: the form that came; without an answer, or with one that is no judgement, it can be sent
     ///   again.
     static func failure(_ error: ControlError, _ cookie: String, _ unsent: UnsentForm? = nil) -> WebAnswer {
-        guard let status = error.isFull ? 503 : error.statusWithoutAnswer else {
+        // The same request may be taken a moment later.
+        let isFull = error.isRefusal(.full)
+        guard let status = isFull ? 503 : error.statusWithoutAnswer else {
             return failure(404, "Refused", error.description, cookie)
         }
-        let title = error.isFull ? "Too many requests" : "No answer"
+        let title = isFull ? "Too many requests" : "No answer"
         return failure(status, title, error.description, cookie, unsent?.markup ?? [])
     }
 }

@@ -24,7 +24,8 @@ struct DraftRequest {
     }
 
     /// Done: the list with the item is stored, or the page says why not.
-    func done(_ replies: [ConsoleReply], _ form: SettingsInput) -> ConsoleStep {
+    /// - Parameter again: judges the form once more; nil the second time.
+    func done(_ replies: [ConsoleReply], _ form: SettingsInput, _ again: (() -> ConsoleStep)?) -> ConsoleStep {
         read(replies, UnsentForm(input: form, route: route, cookie: cookie)) { settings, list in
             let (values, shown, further, digest) = form.draft
             // Somebody may have moved, changed or deleted the item since the page was made.
@@ -45,7 +46,7 @@ struct DraftRequest {
                 let text = input.errors.isEmpty ? EditableList.noItem : nil
                 return page(settings, list, first, index, refused: input, FormRefusal(422, text))
             }
-            return Console.store(items, in: list, of: settings, cookie) { [draft, input] refusal in
+            return Console.store(items, in: list, of: settings, cookie, again) { [draft, input] refusal in
                 var input = input
                 if let check = refusal.checks.first(where: { $0.key == list.key }) {
                     let typed = view.rows.filter { input.typed[$0.index] != nil }.compactMap(\.key)

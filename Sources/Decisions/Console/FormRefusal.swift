@@ -39,9 +39,9 @@ struct FormRefusal {
 }
 
 extension ControlError {
-    /// Whether the same request may be taken a moment later.
-    var isFull: Bool {
-        if case .refused(let name, _) = self { ControlFailureName(rawValue: name) == .full } else { false }
+    /// Whether the daemon has refused the request by this name.
+    func isRefusal(_ wanted: ControlFailureName) -> Bool {
+        if case .refused(let name, _) = self { ControlFailureName(rawValue: name) == wanted } else { false }
     }
 
     /// The status where no daemon has judged the request; nil for a refusal.

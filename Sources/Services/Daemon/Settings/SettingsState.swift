@@ -140,7 +140,7 @@ struct SettingsState: Sendable {
             let present = edits[name]?.value.map { Self.tag(of: $0, name, code) } ?? []
             guard tag.dataValue != present else { return nil }
             return SettingError(
-                property: name, value: SettingError.redacted, rule: .notStorable("the list was changed meanwhile"))
+                property: name, value: "the new list", rule: .notStorable("the list was changed meanwhile"))
         }
         if !errors.isEmpty { throw SettingsPayloadError(errors: errors) }
     }
