@@ -14,8 +14,8 @@ import TandemTransport
 final class WebServer {
     /// Connections at once (LIM-127).
     private static let connectionLimit: UInt32 = 64
-    /// Bytes of memory of a connection, which bound its request's head (LIM-127).
-    private static let connectionBytes = 32_768
+    /// Bytes of memory of a connection, which bound its request's head (LIM-127). The library keeps each cookie twice.
+    private static let connectionBytes = 131_072
     /// Time for a whole request, and for reading its answer (LIM-127).
     private static let patience = Duration.seconds(30)
     private static let patienceInSeconds: UInt32 = 30
