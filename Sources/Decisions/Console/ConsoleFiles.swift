@@ -142,7 +142,7 @@ package enum ConsoleFiles {
         const isHeld = (row) => isTyped(row) || row.contains(document.activeElement);
         const isLocked = (row) => controls(row).length > 0 && controls(row).every((control) => control.readOnly);
         const shown = (row) =>
-          row.querySelector("input[type=hidden]:is([name^='b.'], [name^='d.'])")?.value ?? "";
+          row.querySelector("input[type=hidden]:is([name^='b'], [name^='d.'])")?.value ?? "";
         function text(row) {
           const control = controls(row).find(({ type, checked }) => type !== "radio" || checked);
           if (!control) return "";
