@@ -73,8 +73,9 @@ package enum Linux {
         try transfer(SystemCall.retried { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }, "write")
     }
 
-    /// Whether a write of a few bytes would not wait, nor end the process: without a reader it is SIGPIPE, which a host
-    /// app need not ignore. For descriptors that others share, which must not become non-blocking.
+    /// Whether a write of a few bytes would not wait, nor end the process now: without a reader it is SIGPIPE, which a
+    /// host app need not ignore. A reader that goes between this look and the write still ends it. For descriptors that
+    /// others share, which must not become non-blocking.
     static func isWritable(_ descriptor: CInt) -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return SystemCall.retried { poll(&wanted, 1, 0) } > 0 && wanted.revents == Int16(POLLOUT)
