@@ -223,5 +223,32 @@ import Testing
         try deliver(["clock": 2, "seen": 0, "values": ["volume": ["revision": 2, "side": "secondary", "value": 80]]])
         #expect(verdicts == ["handled", "handled"], "of the pairing that is not active it is let go")
         #expect(configuration.volume == 70 && submitted.count == count)
+    @Test("SES-89, SET-77: beside a locked store drained waits for edits of the app's, and not without any")
+    func drainedBesideALockedStore() throws {
+        fixture.daemon.onFrame = { [daemon = fixture.daemon, accept = fixture.daemon.onFrame] frame in
+            if frame.kind == .ping { daemon.send(Envelope(.pong, id: frame.id)) } else { accept(frame) }
+        }
+        let store = LockedPreferences([:])
+        let late = PanelConfiguration(preferences: store)
+        try late.install(on: fixture.session)
+        fixture.activate()
+        fixture.scheduler.settle()
+        let ends = Collector<Result<Void, SessionError>>()
+        func drain() {
+            fixture.scheduler.settle()
+            fixture.core.run { core in core.drained(within: nil) { ends.add($0) } }
+            fixture.scheduler.run()
+        }
+        drain()
+        #expect(ends.all.map { $0.error } == [nil], "there is nothing to send, whatever the store has")
+        late.volume = 60
+        drain()
+        #expect(ends.all.count == 1 && submitted.isEmpty, "the edit waits for the store")
+        store.isLocked.withLock { $0 = false }
+        try late.readPreferences()
+        fixture.scheduler.settle()
+        #expect(ends.all.map { $0.error } == [nil, nil] && !submitted.isEmpty)
+    }
+
     }
 }
