@@ -166,6 +166,20 @@ private struct Side {
         #expect(store["name"] == "Bert" && !side.merge.isPending)
     }
 
+    @Test("SET-24, SET-30: a nil that another process sets is an edit, also after a look at a damaged store")
+    func nothingByAnotherAfterDamage() {
+        var store: PropertyListDictionary = [:]
+        var other = Side()
+        side.set(.string("Bert"), at: 1)
+        side.synchronise(&store)
+        other.synchronise(&store)
+        // Without a change to write the damaged store is left as it is, and what it had is known.
+        #expect(side.merge.merge(nil, side.values).edit.isEmpty)
+        other.set(.nothing, at: 1)
+        other.synchronise(&store)
+        #expect(side.synchronise(&store).conflicts.isEmpty && side.values[1] == .nothing)
+    }
+
     @Test("SET-25: where both have changed, the edit wins and is a conflict; equal changes are none")
     func bothChanged() {
         var store: PropertyListDictionary = ["volume": 60]
