@@ -122,6 +122,22 @@ import Testing
         #expect(announced.map(\.envelope) == [[3]])
     }
 
+    @Test("CFG-92: a handled step behind one that was lost goes again behind it, because the secondary lacked that one")
+    func aHandledStepBehindALostOneGoesAgain() throws {
+        let first = advance(&deliveries, 2)
+        let again = deliveries.advance(
+            key, along: chain, isUnderWay: { _ in false }, isHandled: { $0 == first[1].id },
+            newIdentifier: { .random() })
+        #expect(again.items.map(\.envelope) == [[1], [2], [3]] && again.cancelled.isEmpty)
+        #expect(throws: ReportFailure.wrongNonce, "about a delivery that no longer counts") {
+            try take(try report(first[1], .rejected(.keySetGap), counter: 1), &deliveries)
+        }
+        for (index, item) in again.items.enumerated() {
+            try take(try report(item, .applied, counter: UInt64(index) + 2), &deliveries)
+        }
+        #expect(deliveries[key]?.accepted == 3)
+    }
+
     @Test("CFG-92: a secondary that has learned its key again, or another one, gets the chain from the beginning")
     func anotherKeyStartsTheChainAgain() throws {
         let trust = TrustMark.key(.random())
