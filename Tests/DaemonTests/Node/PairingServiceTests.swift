@@ -286,6 +286,13 @@ import Testing
         #expect(failure == .notTrusted)
     }
 
+    @Test func `PAR-16, CTL-71: what joining a trusted primary would discard is named with the command for that`() {
+        let failure = JoinFailure.wouldReplace(PairingContents(items: 3))
+        let reason = "\(failure.reasonByTrust)"
+        #expect(reason.contains("3 items, 0 files") && reason.contains("'tandem unpair' here discards that"))
+        #expect(!reason.contains("--replace"), "no link was used")
+    }
+
     @Test
     func `PAR-18, LIM-54: a primary that changes an identifier without end fills no log`()
         throws

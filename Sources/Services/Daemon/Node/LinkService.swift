@@ -248,7 +248,7 @@ final class LinkService {
 
 extension JoinFailure {
     /// Why a primary that is trusted by hand is not joined: no person has used a link.
-    fileprivate var reasonByTrust: LogField {
+    var reasonByTrust: LogField {
         switch self {
         case .connection(.refusedByPeer(.joinRefused)):
             .text("reason", "it does not trust this device's fingerprint: run 'tandem trust-device' there, too")
