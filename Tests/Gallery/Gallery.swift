@@ -46,6 +46,8 @@ final class GalleryConfiguration: Configuration, @unchecked Sendable {
     @Preference(access: .counterpart) var gear = 1
     @Preference(access: .counterpart) var tone = 0
     @Preference(access: .counterpart) var day: PropertyListDate?
+    /// Its day and its time have a row each.
+    @Preference(access: .counterpart) var start: PropertyListDate?
     /// Minutes of a day, which pages show in a date picker.
     @Preference(access: .counterpart) var wake = 390
     @Preference(access: .counterpart) var drawing = ""

@@ -249,6 +249,17 @@ class Forms(Renderer):
         self.driver.call("DELETE", "/window")
         self.driver.call("POST", "/window", {"handle": first})
 
+    def keeps(self, title, text, other):
+        """A text that is typed and not sent stays when another window edits the value; the row says what that one is."""
+        self.enter(title, text)
+        self.elsewhere(title, other)
+        if not self.driver.wait("document.getElementById(arguments[0]).querySelector('.notes').textContent"
+                                ".includes(`Changed elsewhere: ${arguments[1]}.`)", self.row(title)["id"], other):
+            raise Wrong(f"{title} does not say that it was changed: {self.part(title, 'notes')!r}")
+        if self.part(title, "value") != text:
+            raise Wrong(f"{title} is {self.part(title, 'value')!r}")
+        self.set(title, other)
+
     def open(self, title):
         self.until(lambda: self.row(title) is not None, True, f"that there is {title}")
         self.follow(f"#{self.row(title)['id']} > a")
