@@ -163,6 +163,23 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
         #expect(app.volume == 90)
     }
 
+    @Test("CFG-22, CFG-35: what is applied with an invalid signature is already applied when it is offered again")
+    func anInvalidSignatureThatIsApplied() throws {
+        let (app, time) = (LenientConfiguration(), TestTime())
+        fixture.load(app, in: nil, time: time.time)
+        func foreign() throws -> [UInt8] {
+            try fixture.envelope(version: 50, key: ConfigurationPrivateKey.generate()) {
+                $0.expires = Fixture.now.seconds + 60
+            }
+        }
+        let (applied, other) = (try foreign(), try foreign())
+        #expect(fixture.verdict(app, try fixture.message(applied, allowsInvalid: true)) == "applied")
+        time.advance(by: .seconds(120))
+        #expect(fixture.verdict(app, try fixture.message(applied, allowsInvalid: true)) == "applied")
+        #expect(fixture.verdict(app, try fixture.message(other, allowsInvalid: true)) == "expired")
+        #expect(fixture.verdict(app, try fixture.message(applied)) == "threshold")
+    }
+
     @Test("CFG-20: an identifier with line ends and escape sequences forges no line of a log")
     func anIdentifierForgesNoLine() throws {
         let fixture = try Fixture(target: "custom:a\nb\u{1B}[31m")

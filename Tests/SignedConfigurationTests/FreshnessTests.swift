@@ -70,6 +70,38 @@ import Testing
         #expect(slot.received(try Fixture.envelope(version: 8), by: nil, in: context).verdict == .rejected(.rollback))
     }
 
+    @Test("CFG-22, CFG-30: what is applied with an invalid signature is answered as applied while that is allowed")
+    func whatIsAppliedWithAnInvalidSignatureIsAnswered() throws {
+        var context = try Fixture.context()
+        context.allowsInvalidSignatures = true
+        try Fixture.receiveWaived(by: &slot)
+        _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
+        let bytes = try #require(slot.waived?.record.envelope)
+        for isOnTrial in [true, false] {
+            if !isOnTrial { Fixture.live(&slot) }
+            let before = slot
+            let words = isOnTrial ? "on trial; its invalid signature was allowed" : "its invalid signature was allowed"
+            let alone = slot.received(bytes, by: nil, in: context)
+            #expect(alone.verdict == .applied && alone.detail == words)
+            #expect(alone.changes.isEmpty && alone.effects.isEmpty && slot == before)
+            let delivery = ConfigurationDelivery(pairing: .random(), nonce: .random())
+            let delivered = slot.received(bytes, by: delivery, in: context)
+            #expect(delivered.reports.map(\.delivery) == [delivery] && delivered.effects.isEmpty)
+            #expect(delivered.reports.allSatisfy { $0.verdict == .applied && $0.isWaived && $0.isOnTrial == isOnTrial })
+            var strict = slot
+            let ended = strict.permissionEnded(in: try Fixture.context()).reports
+            #expect(slot.staged == nil && ended.map(\.delivery).contains(delivery), "it learns of the end, too")
+        }
+        // A good one that waits, and then fails: the mark is above what is applied.
+        _ = slot.received(try Fixture.envelope(version: 51), by: nil, in: context)
+        #expect(slot.received(bytes, by: nil, in: context).verdict == .applied && slot.staged?.record.version == 51)
+        _ = slot.answered(try Fixture.reply("failed", to: slot), now: Fixture.now)
+        #expect(slot.mark?.version == 51 && slot.received(bytes, by: nil, in: context).verdict == .applied)
+        let other = try ConfigurationSigner.sign(try Fixture.payload(version: 50), with: [Fixture.stranger])
+        #expect(slot.received(other, by: nil, in: context).verdict == .rejected(.rollback))
+        #expect(slot.received(bytes, by: nil, in: try Fixture.context()).verdict == .rejected(.threshold))
+    }
+
     @Test("CFG-30: the same version with other bytes is equivocation")
     func theSameVersionWithOtherBytesIsEquivocation() throws {
         try Fixture.expectRejected(try Fixture.envelope(version: 6), .equivocation)

@@ -6,7 +6,7 @@ import TandemBase
 /// A configuration that may be applied on this device now.
 package struct ApplicableConfiguration: Sendable {
     package let verified: VerifiedConfiguration
-    /// It is active already (CFG-30 a): answered as applied, and nothing changes.
+    /// It is active already, or applied without good signatures (CFG-30 a): answered as applied, and nothing changes.
     package let isAlreadyActive: Bool
 
     /// All steps of the context's profile, from the bytes.
@@ -59,6 +59,7 @@ private struct ApplicabilityCheck {
         guard payload.version >= least else {
             throw failure(.rollback, "version \(payload.version) is below \(least), the lowest of the key set")
         }
+        if verified.waived != nil, verified.statement == context.waivedStatement { return true }
         guard let mark = context.mark, mark.keySetVersion >= history.markEpoch else { return false }
         switch mark.judge(verified) {
         case .newer: return false

@@ -28,9 +28,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
         active: ActiveConfiguration? = nil, waived: ActiveConfiguration? = nil, staged: StagedConfiguration? = nil,
         trial: ConfigurationTrial? = nil, loadReports: LoadReports? = nil
     ) {
-        (self.key, self.device, self.mark) = (key, device, mark)
-        (self.active, self.waived, self.staged) = (active, waived, staged)
-        (self.trial, self.loadReports) = (trial, loadReports)
+        (self.key, self.device, self.mark, self.active) = (key, device, mark, active)
+        (self.waived, self.staged, self.trial, self.loadReports) = (waived, staged, trial, loadReports)
         app = ApplicationPresence(unfinished: [staged?.record.digest, trial?.digest])
         phase = staged == nil ? .idle : .waitingForApplication
     }
@@ -582,19 +581,20 @@ package struct ConfigurationSlot: Sendable, Equatable {
     private mutating func answerAgain(
         _ verified: VerifiedConfiguration, by deliveries: ConfigurationDeliveries, _ transition: inout ApplyTransition
     ) {
-        let isOnTrial = trial.map { $0.digest == active?.record.digest } ?? false
-        transition.conclude(.applied, ReportFacts.words(isOnTrial, false, nil) ?? "")
-        guard !deliveries.isEmpty, let active else { return }
+        let applied = applied(verified)
+        let isOnTrial = trial.map { $0.digest == applied?.record.digest } ?? false
+        transition.conclude(.applied, ReportFacts.words(isOnTrial, applied?.isWaived == true, nil) ?? "")
+        guard !deliveries.isEmpty, let applied else { return }
         // Another envelope around the same signed bytes has a sender as well: its reports have its own digest.
-        let joining = deliveries.bringing(verified.digest, of: active.record.digest)
+        let joining = deliveries.bringing(verified.digest, of: applied.record.digest)
         if isOnTrial, let trial {
             // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
             // trial lasts (CFG-79).
             self.trial?.deliveries = joining.joined(to: trial.deliveries).deliveries
             transition.add(.trial(self.trial))
-        } else if trial == nil, waived == nil {
-            keep(LoadReports(of: active.record.digest, to: joining, after: loadReports), &transition)
+        } else if trial == nil, applied == shown {
+            keep(LoadReports(of: applied.record.digest, to: joining, after: loadReports), &transition)
         }
-        report(.applied, of: active.record, active.isWaived, by: joining, isOnTrial: isOnTrial, &transition)
+        report(.applied, of: applied.record, applied.isWaived, by: joining, isOnTrial: isOnTrial, &transition)
     }
 }

@@ -28,7 +28,14 @@ extension ConfigurationSlot {
         context.target = key.target
         context.device = device
         context.mark = mark
+        context.waivedStatement = waived?.record.statement
         return context
+    }
+
+    /// The applied configuration that a verified one, which is active already, is; nil if only its mark is known.
+    func applied(_ verified: VerifiedConfiguration) -> ActiveConfiguration? {
+        guard verified.waived != nil, let waived, waived.record.statement == verified.statement else { return active }
+        return waived
     }
 
     /// Refuses bytes that must not take the place of what waits (CFG-32; good signatures go first, CFG-22).

@@ -18,6 +18,8 @@ package struct VerificationContext: Sendable {
     /// Below this the clock is unset (CFG-33).
     package var clockFloor: WallTime
     package var mark: VersionMark?
+    /// The signed bytes' digest of what is applied without good signatures (CFG-22); nil if nothing is.
+    package var waivedStatement: [UInt8]?
     /// Both halves of CFG-22.
     package var allowsInvalidSignatures: Bool
     /// The finding of step 18 on the bytes that are verified; nil if the app's schema takes them, or is not known.

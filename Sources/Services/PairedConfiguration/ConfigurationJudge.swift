@@ -27,6 +27,7 @@ struct ConfigurationJudge {
             return payload.target == offer.target && payload.keySetVersion >= history?.markEpoch ?? 0 ? record : nil
         }
         context.mark = AppliedRecord.mark(handedOver: offer.mark, active: known, under: history?.current.version ?? 0)
+        context.waivedStatement = active.flatMap { $0.isWaived ? $0.configuration.statement : nil }
         if let active { context.clockFloor = max(context.clockFloor, active.clockFloor) }
         let applicable = try ApplicableConfiguration(verifying: offer.envelope, in: context)
         return applicable.isAlreadyActive ? nil : try record(applicable.verified, applied: now)
