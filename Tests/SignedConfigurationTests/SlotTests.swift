@@ -299,6 +299,21 @@ import Testing
         #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
     }
 
+    @Test("CFG-43, LIM-142: an app without room for an offer has not seen it, and is asked again while it stays")
+    func anAppWithoutRoom() throws {
+        var slot = try Fixture.usedSlot()
+        _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
+        for round in 0..<ConfigurationLimits.unjudgedOffers {
+            let overdue = slot.answerOverdue(.noRoom)
+            #expect(overdue.verdict == .waitingForApplication && slot.staged?.attempts == 0)
+            #expect(overdue.reports.map(\.text) == (round == 0 ? ["the app has too many unread messages"] : []))
+            #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
+        }
+        _ = slot.answerOverdue(.noRoom)
+        #expect(slot.timePassed(running: .seconds(599), now: Fixture.now).effects.isEmpty)
+        #expect(slot.timePassed(running: .seconds(1), now: Fixture.now).effects.count == 1)
+    }
+
     @Test("CFG-113: the answer that an offer cannot be judged reads back, and is no verdict")
     func theAnswerThatAnOfferCannotBeJudged() throws {
         let unjudged = UnjudgedOffer(of: [1], because: "EIO")

@@ -9,11 +9,11 @@ struct ApplicationPresence: Sendable, Equatable {
     private var refusesOffers = false
     /// The app may have taken an offer that another one replaced before its verdict came.
     private(set) var hasReplacedOffer = false
-    /// The deliveries whose senders know that the app could not judge the configuration.
+    /// The deliveries whose senders know that the app could not judge the configuration, or had no room for it.
     private var unjudged: ConfigurationDeliveries?
     /// Those whose senders know that the app's verdict could not be stored.
     private var unstored: ConfigurationDeliveries?
-    /// The offers in a row that the app could not judge, and the time until the next one (LIM-142).
+    /// The offers in a row that the app could not judge or had no room for, and the time until the next one (LIM-142).
     private var unjudgedOffers = 0
     private var offerPause = Duration.zero
     /// The configurations that were applied since the last tick: a waived one may have come on top of another one.
@@ -113,7 +113,7 @@ struct ApplicationPresence: Sendable, Equatable {
         case .notStored:
             defer { unstored = deliveries }
             return unstored != deliveries
-        case .notJudged: return couldNotJudge(deliveries)
+        case .notJudged, .noRoom: return couldNotJudge(deliveries)
         }
     }
 

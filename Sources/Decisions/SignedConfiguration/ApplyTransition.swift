@@ -74,6 +74,8 @@ extension ConfigurationSlot {
         case unanswered
         /// The app has not seen it, or takes none.
         case notTaken
+        /// The app has not seen it, because too many messages wait there.
+        case noRoom
         /// The app has answered, and its verdict could not be stored.
         case notStored
         /// The app has answered that it cannot judge now, and why (CFG-113).
@@ -83,6 +85,7 @@ extension ConfigurationSlot {
         package var reason: String? {
             switch self {
             case .unanswered, .notTaken: nil
+            case .noRoom: "the app has too many unread messages"
             case .notStored: "the device could not store what came of the offer to the app; its log says why"
             case .notJudged(let reason): reason
             }

@@ -8,6 +8,7 @@ import TandemPropertyList
 import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport
+import TandemWire
 import Testing
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct ApplyWaitTests {
@@ -117,6 +118,26 @@ import Testing
         let next = try nodes.startApp()
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(next.offers.map(\.envelope) == [envelope])
+    }
+
+    @Test func `CFG-43: an app with too many unread messages gets the configuration once it has room again`() throws {
+        let app = try nodes.startApp()
+        let full = SessionError(.deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages")
+        let envelope = try nodes.envelope(1)
+        app.answerOffers { _ in nil }
+        app.onFrame = { client, _, frame in
+            guard frame.kind == .configuration, let app = frame.app, let pairing = frame.pairing, let id = frame.id
+            else { return }
+            try? client.send(try full.failure(app: app, pairing: pairing, id: id))
+        }
+        #expect(nodes.verdict(envelope) == "waiting-for-app")
+        // More often than an offer has attempts.
+        nodes.run(until: { app.offers.count == 5 })
+        #expect(nodes.lines("no verdict of the app, the configuration waits").count >= 4)
+        app.onFrame = nil
+        app.judgeOffers(to: nodes.app, trusting: nodes.signer, on: nodes.clock)
+        nodes.run(until: { nodes.reported() == "applied" })
+        #expect(try state() == "applied")
     }
 
     @Test

@@ -19,19 +19,15 @@ package enum OfferOutcome: Sendable, Equatable {
     /// The app is not connected: it has not seen the configuration.
     case notConnected
 
-    /// Whether the app may have seen the offer: one that takes none has not.
-    var isSeen: Bool {
-        switch self {
-        case .reply, .disconnected, .expired: true
-        case .failed, .notConnected: false
-        }
-    }
+    /// Whether the app refuses the offer because too many messages wait there: it has not seen it, and may take it
+    /// later (SES-28).
+    var isForLackOfRoom: Bool { if case .failed(let error) = self { error.isNamed(.inboxFull) } else { false } }
 
     /// The outcome in a word, for the log.
     var name: String {
         switch self {
         case .reply: "malformed reply"
-        case .failed: "refused by the app"
+        case .failed: isForLackOfRoom ? "too many messages wait for the app" : "refused by the app"
         case .disconnected: "disconnected"
         case .expired: "no answer in time"
         case .notConnected: "not connected"

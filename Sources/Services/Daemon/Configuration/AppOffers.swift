@@ -190,7 +190,7 @@ final class AppOffers {
                     let lapse = ConfigurationSlot.Lapse.notJudged(unjudged.text)
                     await overdue(key, digest, because: "it cannot judge now", lapse, takesTurn)
                 } else {
-                    await overdue(key, digest, because: outcome.name, outcome.isSeen ? .unanswered : .notTaken)
+                    await overdue(key, digest, because: outcome.name, outcome.lapse)
                 }
             // The disk's fault, which must not burn a version.
             case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
@@ -252,6 +252,14 @@ extension OfferOutcome {
     private var message: PropertyListDictionary? {
         guard case .reply(let body) = self else { return nil }
         return try? PropertyListReader.readDictionary(body)
+    }
+
+    /// The lapse of an offer without a usable answer. One that the app refuses it has not seen.
+    fileprivate var lapse: ConfigurationSlot.Lapse {
+        switch self {
+        case .reply, .disconnected, .expired: .unanswered
+        case .failed, .notConnected: isForLackOfRoom ? .noRoom : .notTaken
+        }
     }
 
     /// The app's answer to an offer.
