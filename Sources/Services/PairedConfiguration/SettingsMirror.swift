@@ -135,12 +135,12 @@ final class SettingsMirror: Sendable {
     }
 
     /// Why a step must wait: before the first look at the store each stored preference seems to be missing.
-    private func unread() -> String? {
+    private func unread() -> PreferenceStoreError? {
         guard !store.hasLooked, rules.isOn, state.withLock({ $0.side != nil }) else { return nil }
         do throws(PreferenceStoreError) {
             try stored.synchronise()
         } catch {
-            if !store.hasLooked { return error.description }
+            if !store.hasLooked { return error }
         }
         return nil
     }
@@ -198,14 +198,28 @@ final class SettingsMirror: Sendable {
             case .refused(let fault):
                 token.threw(.rejected(ItemRejection(.invalidParameter, reason: fault.reason).error))
             case .notStored(let reason): token.threw(.failed(reason))
+            case .locked(let reason): putOff(token, because: reason)
             }
         }
+    }
+
+    /// Leaves a body with the daemon, where waiting for the unlocking is no attempt (SET-78). For a daemon of an
+    /// earlier release it has failed.
+    private func putOff(_ token: HandlingToken, because reason: String) {
+        core.value?.run { core in token.threw(core.keepsForLater ? .later : .failed(reason)) }
     }
 
     private enum Outcome {
         case stored
         case refused(SyncedSettingsFault)
         case notStored(reason: String)
+        /// The preferences are locked.
+        case locked(reason: String)
+
+        init(_ fault: PreferenceStoreError) {
+            self =
+                fault.reason == .locked ? .locked(reason: fault.description) : .notStored(reason: fault.description)
+        }
     }
 
     /// Looks at the app's values, merges, has the app take what is new, stores all of it, and sends what is due.
@@ -214,10 +228,10 @@ final class SettingsMirror: Sendable {
         then done: (Outcome) -> Void = { _ in }
     ) {
         beginEdits()
-        if let reason = unread() {
+        if let fault = unread() {
             // The look after the first reading counts an edit of its own.
             if store.isPending { keepEdits() } else { endEdits() }
-            return done(.notStored(reason: reason))
+            return done(Outcome(fault))
         }
         let isOn = rules.isOn
         let merged: Outcome? = state.withLock { state in
@@ -240,25 +254,25 @@ final class SettingsMirror: Sendable {
             return outcome
         }
         guard let merged else { return endEdits() }
-        let reason = save()
-        if reason == nil { endEdits() } else { keepEdits() }
+        let failure = save()
+        if failure == nil { endEdits() } else { keepEdits() }
         store.notices.deliver()
-        done(reason.map { .notStored(reason: $0) } ?? merged)
+        done(failure ?? merged)
     }
 
     /// Stores the preferences and then the mirror, and sends what is due.
-    /// - Returns: why they cannot be stored.
-    private func save() -> String? {
+    /// - Returns: the outcome if they cannot be stored; else nil.
+    private func save() -> Outcome? {
         do throws(PreferenceStoreError) {
             if store.isPending { try stored.synchronise() }
         } catch {
-            return error.description
+            return Outcome(error)
         }
         return state.withLock { state in
             state.side?.save()
             if let fault = state.side?.fault {
                 report(.notStored(fault))
-                return fault.rejection.detail
+                return .notStored(reason: fault.rejection.detail)
             }
             submit(&state)
             return nil

@@ -221,6 +221,24 @@ struct AppDeliveryTests {
         #expect(primary.received(.delivery).map(\.attempt) == [1, 1, 1])
     }
 
+    @Test("SES-88, SET-78: synced settings that an app puts off come again after pauses, whichever pairing is active")
+    func putOffSettings() throws {
+        let simulation = Simulation(secondaries: 2)
+        let primary = try simulation.app(.primary)
+        let secondary = try simulation.app(.secondary, number: 2)
+        let pairing = simulation.simulator.pairings[1]
+        try secondary.send(
+            Envelope(.submit, app: app, pairing: pairing, id: .random(), channel: .settings).with(body: ["n": 1]))
+        simulation.scheduler.run()
+        for count in 1...8 {
+            #expect(primary.received(.delivery).map(\.attempt) == Array(repeating: 1, count: count))
+            try primary.send(try #require(primary.received(.delivery).last).verdict("later"))
+            simulation.scheduler.advance(by: .seconds(60))
+            simulation.scheduler.run()
+        }
+        #expect(primary.refusal == nil)
+    }
+
     @Test("SES-52: a connection that has not named the channel is told of no context, neither at first nor at a change")
     func contextsOfOthers() throws {
         let (primary, secondary) = (simulation.simulator.endpoint(.primary), simulation.simulator.endpoint(.secondary))

@@ -288,7 +288,7 @@ import Testing
 
     @Test func `PAR-16, CTL-71: what joining a trusted primary would discard is named with the command for that`() {
         let failure = JoinFailure.wouldReplace(PairingContents(items: 3))
-        let reason = "\(failure.reasonByTrust)"
+        let reason = "\(LogEvent(.info, "not joined", failure.reasonByTrust))"
         #expect(reason.contains("3 items, 0 files") && reason.contains("'tandem unpair' here discards that"))
         #expect(!reason.contains("--replace"), "no link was used")
     }

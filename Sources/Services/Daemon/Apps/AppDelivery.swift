@@ -358,8 +358,9 @@ package final class AppDelivery {
         case .rejected(let code, let text):
             log("handler rejected an item", frame.item, text, connection)
             delivery.arrivals.rejected(ordinal, code: Int64(code), in: queue)
-        // The app may not know yet that this pairing is the active one.
-        case .later where endpoint.side.active == queue.pairing:
+        // The app may not know yet that this pairing is the active one. Synced settings wait for the app's own store,
+        // whichever is.
+        case .later where endpoint.side.active == queue.pairing || queue.channel == .settings:
             delivery.arrivals.pauseWithoutAttempt(ordinal, in: queue)
         case .later: delivery.arrivals.putOff(ordinal, in: queue)
         }

@@ -170,7 +170,8 @@ package enum HandlingVerdict: Sendable, Equatable {
     case failed(String)
     /// It will never be handled.
     case rejected(SessionError)
-    /// No handler has begun with it; it comes again when its pairing is the active one, which is no further attempt.
+    /// No handler has begun with it, or the store of synced settings is locked; it comes again when its pairing is the
+    /// active one, or after a pause, which is no further attempt.
     case later
 
     /// The frame that carries the verdict on an item.
