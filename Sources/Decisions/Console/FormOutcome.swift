@@ -32,7 +32,7 @@ struct FormOutcome {
         case .success(let body):
             isDone = true
             text = "\(name): \(body[BodyKey.text]?.stringValue ?? "done.")"
-        case .failure(.refused(_, let text)):
+        case .failure(.refused(_, let text)), .failure(.unsent(_, let text)):
             isDone = false
             self.text = "\(name): \(text)"
         case .failure(let error):

@@ -22,9 +22,9 @@ struct FormRefusal {
     init(_ error: ControlError) {
         text = error.description
         let unanswered = error.statusWithoutAnswer
-        (status, isCertain) = (unanswered ?? 422, unanswered == nil)
+        (status, isCertain) = (unanswered ?? 422, unanswered == nil || error.isNotSent)
         switch error {
-        case .refused(_, let reason): if isCertain, !reason.isEmpty { text = reason }
+        case .refused(_, let reason), .unsent(_, let reason): if isCertain, !reason.isEmpty { text = reason }
         case .unfit(let reason, let checks):
             text = reason
             self.checks = PageRefusal.all(in: checks)
@@ -44,10 +44,19 @@ extension ControlError {
         if case .refused(let name, _) = self { ControlFailureName(rawValue: name) == wanted } else { false }
     }
 
+    /// Whether no daemon, or no device that it is for, has the request: it has changed nothing.
+    fileprivate var isNotSent: Bool {
+        switch self {
+        case .unsent, .unanswered, .unusable: true
+        case .refused, .unfit, .failed, .silent: false
+        }
+    }
+
     /// The status where no daemon has judged the request; nil for a refusal.
     var statusWithoutAnswer: Int? {
         switch self {
         case .refused(let name, _): ControlFailureName(rawValue: name) == .unreachable ? 503 : nil
+        case .unsent: 503
         case .unfit: nil
         case .failed, .unusable: 502
         case .unanswered, .silent: 504

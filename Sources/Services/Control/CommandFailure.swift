@@ -76,7 +76,7 @@ extension CommandFailure {
     package init(_ failure: ControlError) {
         self =
             switch failure {
-            case .refused, .unfit, .failed: .refused(failure.description)
+            case .refused, .unsent, .unfit, .failed: .refused(failure.description)
             case .unanswered(let text, let sockets): .unanswered(text, at: sockets)
             case .silent(let text, let sockets): .silent(text, at: sockets)
             case .unusable(let text): .unusable(text)
@@ -89,7 +89,7 @@ extension CommandFailure {
         self =
             switch failure {
             case .unanswered, .silent, .unusable: CommandFailure(failure)
-            case .refused, .unfit, .failed: .unknownState(failure.description)
+            case .refused, .unsent, .unfit, .failed: .unknownState(failure.description)
             }
     }
 }

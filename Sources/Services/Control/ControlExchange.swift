@@ -117,11 +117,9 @@ package final class ControlExchange {
     private static func answer(_ frame: ResultFrame) -> Answer {
         let body = frame.body ?? [:]
         guard frame.code == 0 else {
-            if let checks = body["checks"]?.dictionaryValue {
-                return .failure(.unfit(text: body[BodyKey.text]?.stringValue ?? "", checks: checks))
-            }
-            return .failure(
-                .refused(name: frame.name ?? "unnamed", text: body[BodyKey.text]?.stringValue ?? ""))
+            let (name, text) = (frame.name ?? "unnamed", body[BodyKey.text]?.stringValue ?? "")
+            if let checks = body["checks"]?.dictionaryValue { return .failure(.unfit(text: text, checks: checks)) }
+            return .failure(body["sent"] == false ? .unsent(name: name, text: text) : .refused(name: name, text: text))
         }
         return .success(body)
     }

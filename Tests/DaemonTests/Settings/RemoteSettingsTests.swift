@@ -122,7 +122,7 @@ import Testing
 
     // MARK: one end
 
-    @Test("LIM-105: a request without an answer ends after 30 s, and that of a change alone may have been taken")
+    @Test("LIM-105, CTL-42: a request without an answer ends after 30 s, and that of a change may have been taken")
     func silence() throws {
         let end = try OneEnd(as: .primary)
         var sent: [Envelope] = []
@@ -138,6 +138,12 @@ import Testing
         end.scheduler.run()
         #expect(failures.map(\.name) == ["unreachable", "unreachable"] && sent.count == 2)
         #expect(failures.last?.text.contains("whether it took the request is not known") == true)
+        for command in [ControlName.settingsSet, .settingsReset, .settingsPress, .settingsGet] {
+            end.ask(command, [:]) { if case .failure(let failure) = $0 { failures.append(failure) } }
+        }
+        end.scheduler.run()
+        #expect(failures.suffix(4).allSatisfy { $0.name == "unreachable" })
+        #expect(failures.map { $0.facts["sent"] } == [nil, nil, false, false, false, nil], "certainly not taken")
     }
 
     @Test("THR-135, LIM-103: no room that is left tells a primary whether its value is a secret of the user")

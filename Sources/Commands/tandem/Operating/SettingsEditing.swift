@@ -98,7 +98,7 @@ extension Arguments {
     ) throws -> PageEditor.Step {
         do {
             return taken(try ControlClient.answer(at: path, command, try settings(body)))
-        } catch ControlError.refused(_, let text) {
+        } catch ControlError.refused(_, let text), ControlError.unsent(_, let text) {
             return .refuse(text)
         }
     }

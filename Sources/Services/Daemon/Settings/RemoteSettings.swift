@@ -132,10 +132,18 @@ final class RemoteSettings {
         case .settingsGet where device.schema(pairing, app) != nil:
             return try await rows(body, of: app, at: pairing, since: begin)
         default:
-            let id = try await admit(LinkRequests.Kind(app, command, body), at: pairing)
+            let kind = LinkRequests.Kind(app, command, body)
+            let id: UniqueIdentifier
+            do throws(ControlFailure) { id = try await admit(kind, at: pairing) } catch {
+                throw Self.isChange(command) ? error.notSent : error
+            }
             defer { end(id, at: pairing) }
             return try await send(command, body, of: app, at: pairing, as: id, since: begin)
         }
+    }
+
+    private static func isChange(_ command: ControlName) -> Bool {
+        [.settingsSet, .settingsReset, .settingsPress].contains(command)
     }
 
     /// The rows of an app whose schema the secondary has announced. A prompt request keeps its turn from the schema to
@@ -250,8 +258,7 @@ final class RemoteSettings {
         let answer = await expected.value(within: max(Self.patience - scheduler.now.since(begin), .zero))
         links[pairing]?.answers[id] = nil
         guard let answer = answer ?? nil else {
-            let isChange = [.settingsSet, .settingsReset, .settingsPress].contains(command)
-            let doubt = isChange ? "; whether it took the request is not known" : ""
+            let doubt = Self.isChange(command) ? "; whether it took the request is not known" : ""
             throw ControlFailure(.unreachable, "the device has not answered\(doubt)")
         }
         guard answer.code == 0 else {
@@ -485,6 +492,14 @@ struct SettingsChange {
 }
 
 extension ControlFailure {
+    /// The failure of a change before it was sent, marked as one if there is no link: with one the device has answered,
+    /// or this one has had no room.
+    fileprivate var notSent: ControlFailure {
+        var failure = self
+        if name == ControlFailureName.unreachable.rawValue { failure.facts[SettingsOutcome.sent] = false }
+        return failure
+    }
+
     /// The failure of a paired device's request.
     fileprivate init(remote failure: SettingsFailure) {
         switch failure {

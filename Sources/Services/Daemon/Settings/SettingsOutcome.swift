@@ -17,6 +17,8 @@ struct SettingsOutcome {
 
     /// The key of what the app's own checks do not take, in the body of a failure (CTL-60).
     static let checks = "checks"
+    /// The key that says of a change for an app on another device that it was not sent (CTL-42).
+    static let sent = "sent"
 
     /// The body of the answer (CTL-40, CTL-60).
     var body: PropertyListDictionary {
