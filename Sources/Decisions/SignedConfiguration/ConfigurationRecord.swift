@@ -82,8 +82,15 @@ extension ConfigurationRecord {
     }
 }
 
+/// A configuration on this device, staged or applied.
+protocol RecordedConfiguration {
+    var record: ConfigurationRecord { get }
+    /// Its signature is invalid, and allowed (CFG-22).
+    var isWaived: Bool { get }
+}
+
 /// A staged configuration: a row, and `staged.plist` in the app's directory.
-package struct StagedConfiguration: Sendable, Equatable {
+package struct StagedConfiguration: RecordedConfiguration, Sendable, Equatable {
     package let record: ConfigurationRecord
     package let staged: WallTime
     /// Versions up to this one are refused; nil if there is no mark.
@@ -146,7 +153,7 @@ extension StagedConfiguration {
 }
 
 /// An applied configuration: a row, and `configuration.plist` or `waived.plist` in the app's directory.
-package struct ActiveConfiguration: Sendable, Equatable {
+package struct ActiveConfiguration: RecordedConfiguration, Sendable, Equatable {
     package let record: ConfigurationRecord
     private var use: LifetimeUse
     /// Applied with an invalid signature that was allowed (CFG-22).

@@ -123,7 +123,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             if let shown, app.fault(of: shown)?.isUnjudged == true { reportLoading(&transition) }
             guard app.takeCountedStart() else { return transition }
             trial?.uncount()
-            transition.add(.trial(trial))
+            change(.trial(trial), &transition)
         } else if !endRefusedTrial(&transition) {
             reportLoading(&transition)
         }
@@ -144,12 +144,10 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if lapse != .unanswered {
             if lapse == .notTaken { app.refusedOffer() }
             staged.uncount()
-            self.staged = staged
-            transition.add(.counted(staged))
+            change(.counted(staged), &transition)
         }
         if app.offerLapsed(lapse, staged.deliveries) {
-            let (senders, text) = (staged.deliveries, lapse.reason)
-            report(.waitingForApplication, of: staged.record, staged.isWaived, by: senders, text: text, &transition)
+            report(.waitingForApplication, of: staged, by: staged.deliveries, text: lapse.reason, &transition)
         }
         transition.conclude(.waitingForApplication, lapse.reason ?? "")
         return transition
@@ -180,7 +178,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         staged = nil
         phase = .idle
         var transition = received(waiting.record.envelope, by: waiting.deliveries, in: context)
-        if staged == nil { transition.add(.staged(nil)) }
+        if staged == nil { change(.staged(nil), &transition) }
         return transition
     }
 
@@ -221,7 +219,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if app.takesOffers { offer(&transition) }
         guard phase == .waitingForApplication, let staged else { return }
         let text = context.waitingReason
-        report(.waitingForApplication, of: staged.record, staged.isWaived, by: deliveries, text: text, &transition)
+        report(.waitingForApplication, of: staged, by: deliveries, text: text, &transition)
         transition.conclude(.waitingForApplication, text ?? "")
     }
 
@@ -230,8 +228,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         guard let history = context.anchor.trusted,
             let restarted = VersionMark.restarted(mark, inEpoch: history.markEpoch), restarted != mark
         else { return }
-        mark = restarted
-        transition.add(.mark(restarted))
+        change(.mark(restarted), &transition)
     }
 
     /// Stages a configuration that only the clock holds back (CFG-33), unless what waits keeps it out.
@@ -257,9 +254,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if staged.isWaived, trial != nil { return }
         staged.attempts = app.attempts(with: staged.record.digest, after: staged.attempts)
         guard staged.attempts <= Self.attempts else { return failStaged(&transition) }
-        self.staged = staged
         phase = .offered
-        transition.add(.counted(staged))
+        change(.counted(staged), &transition)
         transition.add(.offer(ConfigurationOffer(staged)))
     }
 
@@ -272,7 +268,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         let isSame = staged?.record.digest == record.digest
         var (answered, ended) = (deliveries, staged?.deliveries ?? ConfigurationDeliveries())
         if isSame { (answered, ended) = deliveries.joined(to: ended) }
-        if let older = staged { report(.superseded, of: older.record, older.isWaived, by: ended, &transition) }
+        if let older = staged { report(.superseded, of: older, by: ended, &transition) }
         if same == nil, phase == .offered || (staged?.attempts ?? 0) > 0 { app.offerReplaced() }
         if !isSame { app.offersAnother() }
         // The same attempt begins again, in another envelope.
@@ -281,8 +277,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
             record, staged: context.now, mark: VersionMark.counting(mark, under: context.anchor)?.highestRefused,
             allowsInvalid: context.allowsInvalidSignatures, isWaived: verified.waived != nil, deliveries: answered,
             attempts: same?.attempts ?? 0)
-        staged = newer
-        transition.add(.staged(newer))
+        change(.staged(newer), &transition)
     }
 
     /// The staged bytes have come again, and wait as before: their senders wait for one verdict (CFG-32).
@@ -291,9 +286,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
         let (deliveries, surplus) = newer.joined(to: staged.deliveries)
         guard deliveries != staged.deliveries else { return }
         staged.deliveries = deliveries
-        self.staged = staged
-        transition.add(.staged(staged))
-        report(.superseded, of: staged.record, staged.isWaived, by: surplus, &transition)
+        change(.staged(staged), &transition)
+        report(.superseded, of: staged, by: surplus, &transition)
     }
 
     /// The app has answered an offer. An answer about other bytes than those that were offered is as none.
@@ -313,8 +307,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         }
         let isOnTrial: Bool? = reply.verdict == .applied ? trial != nil : nil
         report(
-            reply.verdict, of: staged.record, staged.isWaived, by: staged.deliveries, text: reply.text,
-            isOnTrial: isOnTrial, &transition)
+            reply.verdict, of: staged, by: staged.deliveries, text: reply.text, isOnTrial: isOnTrial, &transition)
         transition.conclude(reply.verdict, ReportFacts.words(isOnTrial, staged.isWaived, reply.text) ?? "")
         return transition
     }
@@ -325,21 +318,16 @@ package struct ConfigurationSlot: Sendable, Equatable {
         // The app may have taken what it was offered, and not have answered yet.
         let wasInUse = active != nil || waived != nil || phase == .offered
         let (waiting, onTrial, senders) = (staged, tried, trial?.deliveries)
-        if active != nil { transition.add(.active(nil)) }
-        if waived != nil { transition.add(.waived(nil)) }
-        if trial != nil { transition.add(.trial(nil)) }
-        (active, waived, trial) = (nil, nil, nil)
+        if active != nil { change(.active(nil), &transition) }
+        if waived != nil { change(.waived(nil), &transition) }
+        if trial != nil { change(.trial(nil), &transition) }
         if staged != nil { dropStaged(&transition) }
         keep(nil, &transition)
         mark?.close()
-        if let mark { transition.add(.mark(mark)) }
+        if let mark { change(.mark(mark), &transition) }
         // Their senders would wait for the last verdict, and deliver nothing again (CFG-72).
-        if let waiting {
-            report(.superseded, of: waiting.record, waiting.isWaived, by: waiting.deliveries, &transition)
-        }
-        if let onTrial, let senders {
-            report(.superseded, of: onTrial.record, onTrial.isWaived, by: senders, &transition)
-        }
+        if let waiting { report(.superseded, of: waiting, by: waiting.deliveries, &transition) }
+        if let onTrial, let senders { report(.superseded, of: onTrial, by: senders, &transition) }
         if wasInUse, isApplicationConnected { transition.add(.reload) }
         return transition
     }
@@ -356,14 +344,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
         }
         if let counted = active?.counted(running: running, now: now, with: app) {
             if counted.isOver(at: now), trial?.digest == counted.record.digest { passTrial(&transition) }
-            active = counted.isOver(at: now) ? nil : counted
-            transition.add(.active(active))
+            change(.active(counted.isOver(at: now) ? nil : counted), &transition)
             if active == nil { deactivateMark(&transition) }
         }
         if let counted = waived?.counted(running: running, now: now, with: app) {
             if counted.isOver(at: now), trial?.digest == counted.record.digest { passTrial(&transition) }
-            waived = counted.isOver(at: now) ? nil : counted
-            transition.add(.waived(waived))
+            change(.waived(counted.isOver(at: now) ? nil : counted), &transition)
             if waived == nil, isApplicationConnected { transition.add(.reload) }
         }
         endLoadReports(&transition)
@@ -374,16 +360,14 @@ package struct ConfigurationSlot: Sendable, Equatable {
     private mutating func endWithdrawn(in context: VerificationContext, _ transition: inout ApplyTransition) {
         if let previous = trial?.previous, isWithdrawn(previous, in: context) {
             trial?.previous = nil
-            transition.add(.trial(trial))
+            change(.trial(trial), &transition)
         }
         guard let ended = active, isWithdrawn(ended, in: context) else { return }
-        active = nil
-        transition.add(.active(nil))
+        change(.active(nil), &transition)
         deactivateMark(&transition)
         if let trial, trial.digest == ended.record.digest {
-            self.trial = nil
-            transition.add(.trial(nil))
-            report(.rejected(.signerRevoked), of: ended.record, ended.isWaived, by: trial.deliveries, &transition)
+            change(.trial(nil), &transition)
+            report(.rejected(.signerRevoked), of: ended, by: trial.deliveries, &transition)
         }
     }
 
@@ -400,18 +384,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
             } else {
                 // Its app may trust other keys, and must not take it for ones that are waived.
                 staged.allowsInvalid = false
-                self.staged = staged
-                transition.add(.staged(staged))
+                change(.staged(staged), &transition)
             }
         }
         guard let ended = waived else { return transition }
         let onTrial = tried?.isWaived == true ? trial : nil
-        waived = nil
-        transition.add(.waived(nil))
-        if onTrial != nil {
-            trial = nil
-            transition.add(.trial(nil))
-        }
+        change(.waived(nil), &transition)
+        if onTrial != nil { change(.trial(nil), &transition) }
         // An app that has registered meanwhile has read the file that goes.
         transition.add(.reload)
         let told = onTrial?.deliveries ?? loadReports?.deliveries(of: ended.record.digest)
@@ -424,7 +403,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     private mutating func deactivateMark(_ transition: inout ApplyTransition) {
         mark?.deactivate()
-        if let mark { transition.add(.mark(mark)) }
+        if let mark { change(.mark(mark), &transition) }
         if isApplicationConnected { transition.add(.reload) }
     }
 
@@ -432,37 +411,43 @@ package struct ConfigurationSlot: Sendable, Equatable {
         let applied = ActiveConfiguration(staged.record, applied: now, isWaived: staged.isWaived)
         app.applied(staged.record.digest)
         let former = beginTrial(of: staged, &transition)
-        if staged.isWaived {
-            waived = applied
-            transition.add(.waived(applied))
-        } else {
-            commitVerified(applied, &transition)
-        }
+        if staged.isWaived { change(.waived(applied), &transition) } else { commitVerified(applied, &transition) }
         dropStaged(&transition)
         endLoadReports(&transition)
         // Now, when the reports no longer name it as the active one (CFG-50).
         guard let (replaced, senders) = former else { return }
-        report(.superseded, of: replaced.record, replaced.isWaived, by: senders, &transition)
+        report(.superseded, of: replaced, by: senders, &transition)
     }
 
     private mutating func commitVerified(_ applied: ActiveConfiguration, _ transition: inout ApplyTransition) {
         // After a crash between file and commit the same bytes come again: their lifetime continues, it does not start
         // again.
         let kept = active.flatMap { $0.record.digest == applied.record.digest ? $0 : nil } ?? applied
-        active = kept
-        transition.add(.active(kept))
-        let advanced = VersionMark.advanced(mark, by: applied.record)
-        mark = advanced
-        transition.add(.mark(advanced))
-        transition.add(.clockFloor(applied.clockFloor))
-        if waived != nil { transition.add(.waived(nil)) }
-        waived = nil
+        change(.active(kept), &transition)
+        change(.mark(VersionMark.advanced(mark, by: applied.record)), &transition)
+        change(.clockFloor(applied.clockFloor), &transition)
+        if waived != nil { change(.waived(nil), &transition) }
     }
 
     private mutating func dropStaged(_ transition: inout ApplyTransition) {
-        staged = nil
         phase = .idle
-        transition.add(.staged(nil))
+        change(.staged(nil), &transition)
+    }
+
+    /// Makes a durable change here and in the transition, whose rows must say the same.
+    private mutating func change(_ change: ApplyChange, _ transition: inout ApplyTransition) {
+        switch change {
+        case .mark(let next): mark = next
+        case .staged(let next): staged = next
+        case .counted(let next): staged = next
+        case .trial(let next): trial = next
+        case .loadReports(let next): loadReports = next
+        case .active(let next): active = next
+        case .waived(let next): waived = next
+        // Not the slot's own.
+        case .clockFloor, .report: break
+        }
+        transition.add(change)
     }
 
     // MARK: trial (CFG-61 to CFG-63)
@@ -481,9 +466,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
     ) -> (ActiveConfiguration, ConfigurationDeliveries)? {
         let running = trial.flatMap { trial in tried.map { (trial: trial, tried: $0) } }
         let next = ConfigurationTrial(of: staged, after: running, active: active)
-        trial = next
         app.trialBegan()
-        transition.add(.trial(next))
+        change(.trial(next), &transition)
         guard let (former, configuration) = running, former.digest != next.digest else { return nil }
         return (configuration, former.deliveries)
     }
@@ -495,17 +479,16 @@ package struct ConfigurationSlot: Sendable, Equatable {
         trial?.attempts = app.attempts(with: running.digest, after: running.attempts)
         if trial != running { app.startCounted() }
         if let trial, trial.isUsedUp { return rollBack(.failed, ConfigurationTrial.failureText, &transition) }
-        transition.add(.trial(trial))
+        change(.trial(trial), &transition)
     }
 
     private mutating func passTrial(_ transition: inout ApplyTransition) {
         guard let trial, !endRefusedTrial(&transition) else { return }
         if let tried {
-            report(.applied, of: tried.record, tried.isWaived, by: trial.deliveries, isOnTrial: false, &transition)
+            report(.applied, of: tried, by: trial.deliveries, isOnTrial: false, &transition)
             keep(LoadReports(of: trial.digest, to: trial.deliveries), &transition)
         }
-        self.trial = nil
-        transition.add(.trial(nil))
+        change(.trial(nil), &transition)
     }
 
     /// Ends the trial of a configuration that the app does not load any longer, and returns whether it is one.
@@ -518,34 +501,25 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// The last good configuration is active again, and the version on trial never returns.
     private mutating func rollBack(_ verdict: Verdict, _ text: String, _ transition: inout ApplyTransition) {
         guard let trial, let tried else { return }
-        self.trial = nil
         if tried.isWaived {
-            waived = nil
-            transition.add(.waived(nil))
+            change(.waived(nil), &transition)
         } else {
-            active = trial.previous
-            transition.add(.active(active))
-            burn(tried.record, &transition)
+            change(.active(trial.previous), &transition)
+            change(.mark(VersionMark.burnt(mark, by: tried.record)), &transition)
         }
-        transition.add(.trial(nil))
+        change(.trial(nil), &transition)
         endLoadReports(&transition)
-        report(verdict, of: tried.record, tried.isWaived, by: trial.deliveries, text: text, &transition)
+        report(verdict, of: tried, by: trial.deliveries, text: text, &transition)
         finishFailure(verdict, text, &transition)
     }
 
     private mutating func failStaged(_ transition: inout ApplyTransition, _ reason: String? = nil) {
         guard let staged else { return }
         dropStaged(&transition)
-        if !staged.isWaived { burn(staged.record, &transition) }
+        if !staged.isWaived { change(.mark(VersionMark.burnt(mark, by: staged.record)), &transition) }
         let text = reason ?? "none of \(Self.attempts) attempts with it had a verdict of the app"
-        report(.failed, of: staged.record, staged.isWaived, by: staged.deliveries, text: text, &transition)
+        report(.failed, of: staged, by: staged.deliveries, text: text, &transition)
         finishFailure(.failed, text, &transition)
-    }
-
-    private mutating func burn(_ record: ConfigurationRecord, _ transition: inout ApplyTransition) {
-        let burnt = VersionMark.burnt(mark, by: record)
-        mark = burnt
-        transition.add(.mark(burnt))
     }
 
     private func finishFailure(_ verdict: Verdict, _ text: String, _ transition: inout ApplyTransition) {
@@ -559,16 +533,14 @@ package struct ConfigurationSlot: Sendable, Equatable {
     private mutating func reportLoading(_ transition: inout ApplyTransition) {
         guard trial == nil, let shown, let reports = app.takeLoadReports(loadReports, of: shown) else { return }
         keep(reports, &transition)
-        report(
-            .applied, of: shown.record, shown.isWaived, by: reports.deliveries, text: app.fault(of: shown)?.text,
-            isOnTrial: false, &transition)
+        let text = app.fault(of: shown)?.text
+        report(.applied, of: shown, by: reports.deliveries, text: text, isOnTrial: false, &transition)
     }
 
     private mutating func keep(_ reports: LoadReports?, _ transition: inout ApplyTransition) {
         guard reports != loadReports else { return }
         if reports?.digest != loadReports?.digest { app.loadReportsChanged() }
-        loadReports = reports
-        transition.add(.loadReports(reports))
+        change(.loadReports(reports), &transition)
     }
 
     /// The reports end with the configuration that they are about; that of a trial's previous one has not ended.
@@ -591,10 +563,10 @@ package struct ConfigurationSlot: Sendable, Equatable {
             // The surplus gets no report of the end: any would finish its nonce, and a rollout would go on while the
             // trial lasts (CFG-79).
             self.trial?.deliveries = joining.joined(to: trial.deliveries).deliveries
-            transition.add(.trial(self.trial))
+            change(.trial(self.trial), &transition)
         } else if trial == nil, applied == shown {
             keep(LoadReports(of: applied.record.digest, to: joining, after: loadReports), &transition)
         }
-        report(.applied, of: applied.record, applied.isWaived, by: joining, isOnTrial: isOnTrial, &transition)
+        report(.applied, of: applied, by: joining, isOnTrial: isOnTrial, &transition)
     }
 }

@@ -5,13 +5,14 @@ import TandemCrypto
 
 extension ConfigurationSlot {
     func report(
-        _ verdict: Verdict, of record: ConfigurationRecord, _ isWaived: Bool, by deliveries: ConfigurationDeliveries,
+        _ verdict: Verdict, of configuration: some RecordedConfiguration, by deliveries: ConfigurationDeliveries,
         text: String? = nil, isOnTrial: Bool? = nil, _ transition: inout ApplyTransition
     ) {
+        let record = configuration.record
         for (delivery, digest) in deliveries.answers(of: record.digest) {
             let facts = ReportFacts(
                 delivery: delivery, key: key, digest: digest, transaction: record.transaction,
-                version: record.version, verdict: verdict, text: text, good: good, isWaived: isWaived,
+                version: record.version, verdict: verdict, text: text, good: good, isWaived: configuration.isWaived,
                 isOnTrial: isOnTrial)
             transition.add(.report(facts))
         }
