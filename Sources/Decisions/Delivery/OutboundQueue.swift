@@ -104,7 +104,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     ) throws(QueueFull) -> OutboundTransition {
         if records.isKnown(item.id) { return .duplicate }
         try checkRoom(for: item, unless: refusal)
-        return transition(at: reading) { queue, transition in queue.add(item, at: reading, &transition) }
+        return transition(at: reading, accepting: item)
     }
 
     private func checkRoom(for item: OutboundItem, unless refusal: QueueFull?) throws(QueueFull) {
@@ -116,7 +116,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Accepts an item that there is room for.
+    /// Adds an item to those that wait, in the place of the one that it supersedes.
     private mutating func add(_ item: OutboundItem, at reading: ClockReading, _ transition: inout OutboundTransition) {
         if let older = records.newest(supersededBy: item.supersedeKey) {
             withdraw(older.ordinal, .superseded, &transition)
@@ -130,7 +130,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
         records.add(record)
         transition.add(record, of: key, item.payload)
-        sendWaiting(at: reading, payload: item.payload, of: item.id, &transition)
     }
 
     /// Takes an item back: at once if it was never sent, else by asking the peer.
@@ -140,7 +139,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if case .finished(let outcome) = record.phase { return (.tooLate(outcome), OutboundTransition()) }
         let transition = transition(at: reading) { queue, transition in
             queue.withdraw(record.ordinal, .cancelled, &transition)
-            queue.sendWaiting(at: reading, &transition)
         }
         return (record.phase == .waiting ? .cancelled : .asked, transition)
     }
@@ -169,7 +167,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
                 record.after = nil
                 queue.put(record, &transition)
             }
-            queue.sendWaiting(at: reading, &transition)
         }
     }
 
@@ -205,9 +202,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     ) throws(QueueFull) -> OutboundTransition {
         let item = latest.item(item, carrying: next)
         try checkRoom(for: item, unless: refusal)
-        return transition(at: reading) { queue, transition in
+        return transition(at: reading, accepting: item) { queue, transition in
             queue.latest.set(next, body: item.payload, of: queue.key, &queue.journal, &transition)
-            queue.add(item, at: reading, &transition)
         }
     }
 
@@ -221,10 +217,9 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         var next = budget
         guard next.take(at: now(reading), limit: limits.urgentPerDay) else { return nil }
         try checkRoom(for: item, unless: refusal)
-        return transition(at: reading) { queue, transition in
+        return transition(at: reading, accepting: item) { queue, transition in
             queue.budget = next
             transition.changes.append(.put(DeliveryRowKey(.urgentBudget, queue.key), .urgentBudget(next)))
-            queue.add(item, at: reading, &transition)
         }
     }
 
@@ -263,7 +258,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         return transition(at: reading) { queue, transition in
             queue.acknowledge(through: received, &transition)
             queue.sendAgain(at: reading, &transition)
-            queue.sendWaiting(at: reading, &transition)
         }
     }
 
@@ -280,7 +274,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         return transition(at: reading) { queue, transition in
             queue.acknowledge(through: sequence, &transition)
             transition.mayWait = true
-            queue.sendWaiting(at: reading, &transition)
         }
     }
 
@@ -297,7 +290,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
                 queue.finish(record, outcome, &transition)
             }
             transition.effects.append(.sendOutcomeAck(sequence: sequence))
-            queue.sendWaiting(at: reading, &transition)
         }
     }
 
@@ -343,13 +335,12 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         guard let paused = link.pausedFor, records.table[paused]?.isUnderWay != true else { return }
         link.repeated(at: reading.monotonic)
         sendAgain(at: reading, &transition)
-        sendWaiting(at: reading, &transition)
     }
 
     /// Assigns sequences to waiting items and sends them, as far as the window reaches.
+    /// - Parameter item: one whose body is at hand.
     private mutating func sendWaiting(
-        at reading: ClockReading, payload: [UInt8]? = nil, of id: UniqueIdentifier? = nil,
-        _ transition: inout OutboundTransition
+        _ item: OutboundItem?, at reading: ClockReading, _ transition: inout OutboundTransition
     ) {
         guard link.maySend else { return }
         while lastSent - lastStored < UInt64(limits.window), var record = records.takeWaiting() {
@@ -357,8 +348,8 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             record.phase = .sent(sequence: sequence)
             put(record, &transition)
             transition.mayWait = false
-            let atHand = record.id == id ? payload : nil
-            transition.effects.append(record.sending(sequence, at: now(reading), payload: atHand))
+            let payload = record.id == item?.id ? item?.payload : nil
+            transition.effects.append(record.sending(sequence, at: now(reading), payload: payload))
         }
     }
 
@@ -420,7 +411,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
                 queue.link.repeated(at: reading.monotonic)
                 queue.sendAgain(at: reading, &transition)
             }
-            queue.sendWaiting(at: reading, &transition)
         }
     }
 
@@ -553,7 +543,6 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
             record.expiresAt = queue.key.channel.expiry(of: nil, from: queue.now(reading))
             record.isCurrent = queue.records.readmit(record)
             queue.put(record, &transition)
-            queue.sendWaiting(at: reading, &transition)
         }
     }
 
@@ -579,14 +568,18 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     // MARK: rows
 
-    /// Runs an event, and adds the header's row if it is needed.
+    /// Runs an event, sends what the window has room for after it, and adds the header's row if it is needed.
+    /// - Parameter item: a new item that there is room for; accepted after the event's own changes.
     private mutating func transition(
-        at reading: ClockReading, _ event: (inout Self, inout OutboundTransition) -> Void
+        at reading: ClockReading, accepting item: OutboundItem? = nil,
+        _ event: (inout Self, inout OutboundTransition) -> Void = { _, _ in }
     ) -> OutboundTransition {
         var transition = OutboundTransition()
         let wasAwaitingPeer = isAwaitingPeer
         event(&self, &transition)
+        if let item { add(item, at: reading, &transition) }
         endPauseIfOver(at: reading, &transition)
+        sendWaiting(item, at: reading, &transition)
         if !wasAwaitingPeer, isAwaitingPeer { link.awaitsPeer(from: reading.monotonic) }
         records.prune()
         journal.complete(&transition.changes, of: key, at: reading)
