@@ -2,7 +2,7 @@
 // signature covers DSSE's encoding of payload type and payload, so that a signature over one kind of statement is not
 // valid for another. A reader keeps the exact bytes: they are verified, stored and forwarded, never re-encoded.
 
-import TandemBase
+package import TandemBase
 package import TandemCrypto
 package import TandemPropertyList
 import TandemWire
@@ -131,6 +131,25 @@ package struct UnverifiedEnvelope: Sendable {
 
     /// The payload's fields, of which nothing is verified; nil if it does not read.
     package var claimedFields: PropertyListDictionary? { try? PropertyListReader.readDictionary(payload) }
+
+    /// The payload as a configuration of this app, of which nothing is verified: enough to route it.
+    /// - Throws: `wrong-type`, `payload-malformed` or `wrong-app` for anything else.
+    package func claimedConfiguration(
+        of app: ApplicationIdentifier
+    ) throws(VerificationFailure) -> ConfigurationPayload {
+        try checkIsConfiguration()
+        guard let fields = claimedFields, let payload = try? ConfigurationPayload(fields) else {
+            throw VerificationFailure(.payloadMalformed, "the payload does not read as a configuration")
+        }
+        try KeySubject(application: app, role: payload.role).check(payload.subject)
+        return payload
+    }
+
+    func checkIsConfiguration() throws(VerificationFailure) {
+        guard claimedType == .configuration else {
+            throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")
+        }
+    }
 
     /// The tighter bound for statements about keys (CFG-83).
     static func checkStatement(_ bytes: [UInt8]) throws(VerificationFailure) {

@@ -29,9 +29,7 @@ package struct VerifiedConfiguration: Sendable {
             envelope, &signatures, role: keys.configuration, keys: keys.keys, revoked: history.revoked,
             countsRevoked: isLoad, refusesDuplicates: !isLoad)
         if let failure = count.failure, !context.allowsInvalidSignatures { throw failure }
-        guard envelope.payloadType == SignedPayloadType.configuration.rawValue else {
-            throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")
-        }
+        try envelope.checkIsConfiguration()
         bytes = envelope.bytes
         digest = envelope.digest
         statement = signed.digest

@@ -376,7 +376,7 @@ final class ConfigurationService {
         let payload: ConfigurationPayload
         let goesOn: Bool
         do throws(VerificationFailure) {
-            payload = try claimed(envelope, app: app)
+            payload = try UnverifiedEnvelope(envelope).claimedConfiguration(of: app)
             goesOn = isForOthers(payload)
             if goesOn { try keys.check(envelope, payload) }
         } catch { return .failed(ControlFailure(error)) }
@@ -404,7 +404,9 @@ final class ConfigurationService {
 
     /// The claims of a configuration that is not for this device's own app; nil for anything else.
     private func forOthers(_ envelope: [UInt8], _ app: ApplicationIdentifier) -> ConfigurationPayload? {
-        guard ClaimedStatement(envelope) == nil, let payload = try? claimed(envelope, app: app) else { return nil }
+        guard ClaimedStatement(envelope) == nil,
+            let payload = try? UnverifiedEnvelope(envelope).claimedConfiguration(of: app)
+        else { return nil }
         return isForOthers(payload) ? payload : nil
     }
 
@@ -442,7 +444,7 @@ final class ConfigurationService {
     func submit(_ envelope: [UInt8], app: ApplicationIdentifier) async -> ApplyAnswer {
         let payload: ConfigurationPayload
         do throws(VerificationFailure) {
-            payload = try claimed(envelope, app: app)
+            payload = try UnverifiedEnvelope(envelope).claimedConfiguration(of: app)
             guard payload.role == context.side(of: app) else {
                 throw VerificationFailure(.wrongRole, "it is for the other side's app")
             }
@@ -458,23 +460,6 @@ final class ConfigurationService {
 
     /// How long an app that has brought a configuration waits for its own verdict; less than a query's deadline.
     private static var patience: Duration { .seconds(20) }
-
-    /// The envelope's claims about itself: enough to route it, and not trusted.
-    private func claimed(_ bytes: [UInt8], app: ApplicationIdentifier) throws(VerificationFailure)
-        -> ConfigurationPayload
-    {
-        let envelope = try UnverifiedEnvelope(bytes)
-        guard envelope.claimedType == .configuration else {
-            throw VerificationFailure(.wrongType, "the payload type is not that of a configuration")
-        }
-        guard let fields = envelope.claimedFields, let payload = try? ConfigurationPayload(fields) else {
-            throw VerificationFailure(.payloadMalformed, "the payload does not read as a configuration")
-        }
-        guard payload.application == app else {
-            throw VerificationFailure(.wrongApplication, "it is for '\(payload.application)'")
-        }
-        return payload
-    }
 
     private func forward(
         _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration, _ stage: RolloutStage?
