@@ -22,9 +22,6 @@ package struct DesiredConfigurations: Sendable {
 
     private var slots: [ConfigurationSlotKey: DesiredSlot] = [:]
     private var secondaries: [UniqueIdentifier: Secondary] = [:]
-    /// All desired envelopes.
-    private var count = 0
-    private var bytes = 0
 
     package init() {}
 
@@ -168,14 +165,14 @@ package struct DesiredConfigurations: Sendable {
             !kept.isSpent && (new.rollout == nil || kept.rollout != nil || rejected.contains(kept.digest))
         }
         let replaced = below + above
-        guard count - replaced.count < ConfigurationLimits.desired,
-            bytes - replaced.reduce(0, { $0 + $1.envelope.count }) + new.envelope.count
-                <= ConfigurationLimits.desiredBytes
+        // All slots: an operator applies seldom, and verifying the signatures has taken longer.
+        let count = slots.values.reduce(1 - replaced.count) { $0 + $1.count }
+        let bytes = slots.values.reduce(new.envelope.count) { $0 + $1.bytes }
+        guard count <= ConfigurationLimits.desired,
+            bytes - replaced.reduce(0, { $0 + $1.envelope.count }) <= ConfigurationLimits.desiredBytes
         else { throw .full }
         drop(replaced, of: new.key, &transition)
         slots[new.key, default: DesiredSlot()].insert(new)
-        count += 1
-        bytes += new.envelope.count
         transition.changes += [.desired(new), .history(new.key, slots[new.key]?.noteAccepted(new) ?? [])]
         return replaced
     }
@@ -203,8 +200,6 @@ package struct DesiredConfigurations: Sendable {
     ) {
         for one in dropped {
             slots[key]?.remove(one.version)
-            count -= 1
-            bytes -= one.envelope.count
             transition.changes.append(.dropped(key, version: one.version))
         }
     }
@@ -576,8 +571,6 @@ package struct DesiredConfigurations: Sendable {
 
     package mutating func restore(_ desired: DesiredConfiguration) {
         slots[desired.key, default: DesiredSlot()].insert(desired)
-        count += 1
-        bytes += desired.envelope.count
     }
 
     package mutating func restore(_ history: [AcceptedConfiguration], of key: ConfigurationSlotKey) {

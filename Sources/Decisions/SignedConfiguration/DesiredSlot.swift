@@ -15,10 +15,14 @@ struct DesiredSlot {
     private var named: [UniqueIdentifier: [UInt64]] = [:]
     /// The versions whose rollouts have not come to all.
     private(set) var rollouts: Set<UInt64> = []
+    /// Bytes of the envelopes.
+    private(set) var bytes = 0
 
     subscript(version: UInt64) -> DesiredConfiguration? { envelopes[version] }
 
     var hasDesired: Bool { !all.isEmpty }
+
+    var count: Int { all.count }
 
     /// All of them; the highest version is last.
     var desired: [DesiredConfiguration] { all.compactMap { envelopes[$0] } }
@@ -46,6 +50,7 @@ struct DesiredSlot {
     mutating func insert(_ new: DesiredConfiguration) {
         remove(new.version)
         envelopes[new.version] = new
+        bytes += new.envelope.count
         versions[new.digest] = new.version
         change(new) { versions in versions.insert(new.version, at: Self.index(of: new.version, in: versions)) }
         if new.rollout != nil { rollouts.insert(new.version) }
@@ -53,6 +58,7 @@ struct DesiredSlot {
 
     mutating func remove(_ version: UInt64) {
         guard let old = envelopes.removeValue(forKey: version) else { return }
+        bytes -= old.envelope.count
         versions[old.digest] = nil
         rollouts.remove(version)
         change(old) { versions in versions.remove(at: Self.index(of: version, in: versions)) }
