@@ -87,6 +87,11 @@ package final class CommittedState<State> {
         }
     }
 
+    /// Runs the effect after the transitions before it, and before any other one.
+    package func inTurn(_ effect: @escaping () -> Void) {
+        perform({ _ in Commit([], then: effect) }, failure: { _ in })
+    }
+
     /// Holds back the transitions that follow until ``release(_:then:)``, for a change that another state's commit
     /// makes durable with its own. Returns after the transitions before.
     package func hold() async {

@@ -441,14 +441,11 @@ final class ConfigurationReceiver {
     /// It takes its turn with the commits, because some files are ahead of theirs.
     /// - Parameter namesSchema: the app's library may be that of another build, and says what it does not load.
     private func checkFiles(of subject: KeySubject, namesSchema: Bool) {
-        committed.perform(
-            { [self] _ in
-                Commit([]) { [self] in
-                    let wereOthers = files.rewriteDiffering(subject, with: state)
-                    guard let key = context.shownKey(of: subject) else { return }
-                    if wereOthers || namesSchema && state[key].shown != nil { offers.reload(key) }
-                }
-            }, failure: { _ in })
+        committed.inTurn { [self] in
+            let wereOthers = files.rewriteDiffering(subject, with: state)
+            guard let key = context.shownKey(of: subject) else { return }
+            if wereOthers || namesSchema && state[key].shown != nil { offers.reload(key) }
+        }
     }
 
     /// Whether an app has registered last with another anchor than the trusted one (CTL-27).
@@ -574,8 +571,7 @@ final class ConfigurationReceiver {
     /// Makes files that could not be written or removed those of the state in force. It takes its turn with the
     /// commits, because some files are ahead of theirs.
     private func repairFiles() {
-        guard files.differ else { return }
-        committed.perform({ [self] _ in Commit([]) { [self] in files.repair(with: state) } }, failure: { _ in })
+        if files.differ { committed.inTurn { [self] in files.repair(with: state) } }
     }
 
     /// Writes an app's files again that have other bytes (CFG-113, CFG-116).

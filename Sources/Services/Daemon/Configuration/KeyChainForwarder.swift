@@ -69,7 +69,7 @@ final class KeyChainForwarder {
 
     /// Runs the action once what was asked before is decided. Only then it is known whether a configuration would
     /// overtake steps: a refused chain may have started again.
-    func whenDecided(_ action: @escaping () -> Void) { change { _ in Commit([], then: action) } }
+    func whenDecided(_ action: @escaping () -> Void) { committed.inTurn(action) }
 
     /// A chain has grown: returns once what follows from that is durable, or false if it could not be stored.
     func advance(_ subject: KeySubject, to peers: [ConfigurationPeer]) async -> Bool {
