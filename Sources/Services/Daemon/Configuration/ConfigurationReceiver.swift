@@ -20,13 +20,7 @@ final class ConfigurationReceiver {
     private let context: ConfigurationContext
     private let files: ConfigurationSlotFiles
     private let committed: CommittedState<ReceiverState>
-    /// The apps whose code allows invalid signatures, as their last registrations said.
-    private(set) var waivingApplications: Set<ApplicationIdentifier> = []
-    /// The schemas that the connected apps have named.
-    private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
-    private var registeredAnchors = RegisteredAnchors()
-    /// The apps with receiving connections.
-    private var connectedApps: Set<KeySubject> = []
+    private var apps = RegisteredApps()
     /// Whether the primaries read reports about trials, as their last hellos said.
     private var readsTrials: [UniqueIdentifier: Bool] = [:]
     /// The last verdict of each slot since the start.
@@ -113,8 +107,12 @@ final class ConfigurationReceiver {
             anchor: state.anchors.anchor(of: key.subject), target: key.target, device: state.device,
             now: context.reading.wall, clockFloor: state.clockFloor(of: key.subject),
             isOfInactivePrimary: context.isHidden(key),
-            allowsInvalidSignatures: context.options.allowsInvalidSignatures
-                && waivingApplications.contains(key.application) && context.isHere(key.subject))
+            allowsInvalidSignatures: waives(key.application) && context.isHere(key.subject))
+    }
+
+    /// Whether an app of this device is given configuration whose signature is invalid (CFG-22), as its code said last.
+    func waives(_ app: ApplicationIdentifier) -> Bool {
+        context.options.allowsInvalidSignatures && apps.allowsInvalidSignatures(app)
     }
 
     /// Whether an active configuration stands by the signatures of keys that were revoked since (CFG-23).
@@ -142,7 +140,7 @@ final class ConfigurationReceiver {
             var context = context
             // Another build of the app may have registered since.
             context.schemaRefusal = refusal.map {
-                SchemaRefusal(text: $0.text, isCurrent: schemas[key.application] == $0.schema)
+                SchemaRefusal(text: $0.text, isCurrent: apps.schema(of: key.application) == $0.schema)
             }
             return slot.received(envelope, by: delivery, in: context)
         }
@@ -313,7 +311,7 @@ final class ConfigurationReceiver {
         // Ahead of the delayed checks: the answer to a repeated reload counts, and is about what that reload wrote.
         offers.timePassed(running: running)
         // An app registers once, and a full disk must not leave its configuration without a key until the next time.
-        for (subject, pem) in registeredAnchors.takeUnlearned() { learnSoon(pem, for: subject) }
+        for (subject, pem) in apps.takeUnlearned() { learnSoon(pem, for: subject) }
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
@@ -332,7 +330,7 @@ final class ConfigurationReceiver {
     private func catchUp(_ key: ConfigurationSlotKey) {
         guard let slot = state.slots[key] else { return }
         // As of now: events of later connections come behind this one. Offers as of its turn: one before it may offer.
-        let isConnected = connectedApps.contains(key.subject) && context.isShown(key)
+        let isConnected = apps.isConnected(key.subject) && context.isShown(key)
         guard slot.isApplicationConnected != isConnected || slot.phase == .offered && !offers.isOpen(key)
         else { return }
         enqueue(key) { [self] slot, _ in
@@ -395,7 +393,7 @@ final class ConfigurationReceiver {
                 closed.append(step)
             }
             return Commit(changes) { [self] in
-                registeredAnchors.decided(key)
+                apps.decided(key)
                 // With the chain, which is another one now.
                 files.reconcile(key, with: state)
                 for step in closed {
@@ -422,15 +420,10 @@ final class ConfigurationReceiver {
     func connected(_ subject: KeySubject, _ registration: TandemSession.Registration) {
         let app = subject.application
         if registration.allowsInvalidSignatures {
-            waivingApplications.insert(app)
             context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")), causedBy: app)
-        } else {
-            waivingApplications.remove(app)
         }
-        schemas[app] = registration.schema
-        connectedApps.insert(subject)
+        apps.registered(registration, as: subject)
         offers.registered(subject)
-        registeredAnchors.registered(registration.anchor, for: subject)
         if let pem = registration.anchor { learnSoon(pem, for: subject) }
         checkFiles(of: subject, namesSchema: registration.schema != nil)
         guard let key = context.shownKey(of: subject) else { return }
@@ -451,22 +444,19 @@ final class ConfigurationReceiver {
     /// Whether an app has registered last with another anchor than the trusted one (CTL-27).
     func isConflicting(_ subject: KeySubject) -> Bool {
         guard let trusted = state.anchors[subject] else { return false }
-        return registeredAnchors.isConflicting(with: trusted)
+        return apps.isConflicting(with: trusted)
     }
 
     /// The operator has removed an app.
     func removed(_ subject: KeySubject) {
-        registeredAnchors.remove(subject)
+        apps.remove(subject)
         files.removed(subject)
     }
 
     /// An app's receiving connection is gone.
     func disconnected(_ subject: KeySubject, _ ending: ConfigurationSlot.Ending) {
         offers.disconnected(subject)
-        if ending != .switched {
-            schemas[subject.application] = nil
-            connectedApps.remove(subject)
-        }
+        if ending != .switched { apps.disconnected(subject) }
         for key in state.slots.keys where key.subject == subject {
             // The next connection may have begun when the event has its turn, and has said none of this.
             let (fault, cannotJudge) = (loadFault(of: state[key]), offers.answers.cannotJudge(state[key]))
@@ -510,7 +500,7 @@ final class ConfigurationReceiver {
                 .error, "configuration key not stored", .text("app", "\(key.application)"),
                 .text("error", error.description))
             context.log(event, causedBy: key.application)
-            if source == .application { registeredAnchors.notStored(pem, of: key) }
+            if source == .application { apps.notStored(pem, of: key) }
             return nil
         }
     }

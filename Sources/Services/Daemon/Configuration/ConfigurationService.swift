@@ -574,9 +574,7 @@ final class ConfigurationService {
     func anchor(of app: ApplicationIdentifier) -> KnownAnchor? { receiver.state.anchors[context.subject(of: app)] }
 
     /// Whether an app of this device is given configuration whose signature is invalid (CFG-22), as its code said last.
-    func waives(_ app: ApplicationIdentifier) -> Bool {
-        context.options.allowsInvalidSignatures && receiver.waivingApplications.contains(app)
-    }
+    func waives(_ app: ApplicationIdentifier) -> Bool { receiver.waives(app) }
 
     /// The app's own directory, made if it is missing; nil if it cannot be.
     func directory(of app: ApplicationIdentifier) -> String? { files.directory(of: app) }

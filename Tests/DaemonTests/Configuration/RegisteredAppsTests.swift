@@ -2,13 +2,14 @@
 
 import TandemBase
 import TandemCrypto
+import TandemSession
 import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
 
 @testable import TandemDaemon
 
-@Suite struct RegisteredAnchorsTests {
+@Suite struct RegisteredAppsTests {
     @Test("CFG-17, CTL-27: an app's key set ahead of the chain is a conflict until the rotations have come")
     func aheadOfTheChain() throws {
         let holders = KeyHolders(of: try ApplicationIdentifier("org.example.alarm"))
@@ -16,16 +17,19 @@ import Testing
         var anchors = ConfigurationAnchors()
         let learning = anchors.learn(KeySetText.text(of: first), for: holders.subject, from: .operator)
         guard case .new(let trusted) = learning else { throw Unexpected("not learned: \(learning)") }
-        var registered = RegisteredAnchors()
-        func isConflicting(_ anchor: KnownAnchor) -> Bool { registered.isConflicting(with: anchor) }
+        var apps = RegisteredApps()
+        func register(_ anchor: String?) {
+            apps.registered(TandemSession.Registration(anchor: anchor), as: holders.subject)
+        }
+        func isConflicting(_ anchor: KnownAnchor) -> Bool { apps.isConflicting(with: anchor) }
         #expect(!isConflicting(trusted))
-        registered.registered(KeySetText.text(of: second), for: holders.subject)
+        register(KeySetText.text(of: second))
         #expect(isConflicting(trusted))
         let grown = try #require(try anchors.follow(second, of: holders.subject, isCarried: false))
         #expect(!isConflicting(grown))
-        registered.registered("no key", for: holders.subject)
+        register("no key")
         #expect(isConflicting(grown))
-        registered.registered(nil, for: holders.subject)
+        register(nil)
         #expect(!isConflicting(grown))
     }
 }

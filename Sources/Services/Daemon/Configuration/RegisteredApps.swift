@@ -1,0 +1,93 @@
+// Registrations of this device's apps, as far as they concern configuration. Their anchors are apart from the trusted
+// keys, which an operator may replace at any time: an app with another anchor refuses what only the trusted one vouches
+// for (CTL-27).
+
+import TandemBase
+import TandemSession
+import TandemSignedConfiguration
+
+/// The last registrations of the apps. Forgotten at a restart, after which apps register again.
+struct RegisteredApps {
+    /// The result of a comparison with a trusted anchor: it takes the reading of all keys, and `status` is asked often.
+    private struct Comparison {
+        /// The trusted anchor, and how many statements had followed it.
+        let mark: UniqueIdentifier
+        let steps: Int
+        let isConflict: Bool
+    }
+
+    private struct Anchor {
+        let pem: String
+        var comparison: Comparison?
+        /// The disk had no room for the trust in it.
+        var isUnlearned = false
+    }
+
+    private var anchors: [KeySubject: Anchor] = [:]
+    /// The apps with receiving connections.
+    private var connected: Set<KeySubject> = []
+    /// The schemas that the connected apps have named.
+    private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
+    /// The apps whose code allows invalid signatures (CFG-22).
+    private var waiving: Set<ApplicationIdentifier> = []
+
+    func isConnected(_ subject: KeySubject) -> Bool { connected.contains(subject) }
+
+    /// SHA-256 of the schema of a connected app.
+    func schema(of app: ApplicationIdentifier) -> [UInt8]? { schemas[app] }
+
+    /// Whether the app's code allows invalid signatures, as it said last.
+    func allowsInvalidSignatures(_ app: ApplicationIdentifier) -> Bool { waiving.contains(app) }
+
+    /// An app's receiving connection has registered.
+    mutating func registered(_ registration: TandemSession.Registration, as subject: KeySubject) {
+        let (app, pem) = (subject.application, registration.anchor)
+        connected.insert(subject)
+        schemas[app] = registration.schema
+        if registration.allowsInvalidSignatures { waiving.insert(app) } else { waiving.remove(app) }
+        if anchors[subject]?.pem != pem { anchors[subject] = pem.map { Anchor(pem: $0) } }
+        anchors[subject]?.isUnlearned = false
+    }
+
+    /// The app's receiving connection is gone.
+    mutating func disconnected(_ subject: KeySubject) {
+        connected.remove(subject)
+        schemas[subject.application] = nil
+    }
+
+    /// The disk had no room for the trust in an anchor, which is to be tried again. Nothing if the app has registered
+    /// with another anchor since.
+    mutating func notStored(_ pem: String, of key: KeySubject) {
+        if anchors[key]?.pem == pem { anchors[key]?.isUnlearned = true }
+    }
+
+    /// The operator has decided on the trust in the app's keys.
+    mutating func decided(_ key: KeySubject) { anchors[key]?.isUnlearned = false }
+
+    /// Takes the anchors that could not be stored, for one more attempt each. If that fails, ``notStored(_:of:)`` marks
+    /// the anchor again.
+    mutating func takeUnlearned() -> [(key: KeySubject, pem: String)] {
+        let unlearned = anchors.filter { $0.value.isUnlearned }
+        for key in unlearned.keys { anchors[key]?.isUnlearned = false }
+        return unlearned.map { ($0.key, $0.value.pem) }
+    }
+
+    /// The app is removed.
+    mutating func remove(_ key: KeySubject) { anchors[key] = nil }
+
+    /// Whether the app of a trusted anchor has registered with another one, by which it refuses what that vouches for.
+    mutating func isConflicting(with trusted: KnownAnchor) -> Bool {
+        guard let anchor = anchors[trusted.key], anchor.pem != trusted.pem else { return false }
+        let (mark, steps) = (trusted.mark, trusted.steps.count)
+        if let last = anchor.comparison, last.mark == mark, last.steps == steps { return last.isConflict }
+        let isConflict = Self.isConflict(anchor.pem, with: trusted)
+        anchors[trusted.key]?.comparison = Comparison(mark: mark, steps: steps, isConflict: isConflict)
+        return isConflict
+    }
+
+    private static func isConflict(_ pem: String, with trusted: KnownAnchor) -> Bool {
+        guard let history = trusted.anchor.trusted else { return false }
+        guard let own = ConfigurationAnchor(pem: pem).trusted else { return true }
+        return history.succession(of: own) == .conflict
+    }
+}
