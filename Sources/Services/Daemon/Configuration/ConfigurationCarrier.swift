@@ -53,7 +53,7 @@ final class ConfigurationCarrier {
     /// The apps of each secondary that have been stated.
     private var admitted: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
     /// Statements that are made again, because an item for a device in them was lost.
-    private var repetitions: Set<QueueKey> = []
+    private let repetitions: CoalescedActions<QueueKey>
     private let retry: LaterAttempt
 
     init(_ context: ConfigurationContext, state: State, store: LoopStore) {
@@ -63,6 +63,7 @@ final class ConfigurationCarrier {
         announcing = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
         lackLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.statementPause)
         lossLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.repetition)
+        repetitions = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.repetition)
     }
 
     private var state: State { committed.state }
@@ -374,11 +375,8 @@ final class ConfigurationCarrier {
 
     /// After a while only: a device below may say of each item that it is lost.
     private func announceAgain(_ app: ApplicationIdentifier, to upstream: UniqueIdentifier) {
-        let queue = QueueKey.configuration(of: app, at: upstream)
-        guard repetitions.insert(queue).inserted else { return }
-        context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
-            guard let self, repetitions.remove(queue) != nil else { return }
-            forgetAnnouncements(to: upstream) { _, other in other == app }
+        repetitions.request(.configuration(of: app, at: upstream)) { [weak self] in
+            self?.forgetAnnouncements(to: upstream) { _, other in other == app }
         }
     }
 

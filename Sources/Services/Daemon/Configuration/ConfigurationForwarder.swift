@@ -120,9 +120,9 @@ final class ConfigurationForwarder {
     private var linkedPairings: Set<UniqueIdentifier> = []
     /// Queues whose undelivered items wait to be delivered again on the same link. Those of far secondaries are here by
     /// their own pairings.
-    private var repetitions: Set<QueueKey> = []
+    private let repetitions: CoalescedActions<QueueKey>
     /// The secondaries that get again on the same link what they have rejected (LIM-137).
-    private var reconsiderations: Set<UniqueIdentifier> = []
+    private let reconsiderations: CoalescedActions<UniqueIdentifier>
     /// Know the keys that secondaries lack: no configuration overtakes them (CFG-92).
     weak var chains: KeyChainForwarder?
     weak var keys: KeyChanges?
@@ -132,6 +132,8 @@ final class ConfigurationForwarder {
     init(_ context: ConfigurationContext, state: DesiredConfigurations, store: LoopStore) {
         self.context = context
         changes = ChangeWaiters(on: context.scheduler)
+        repetitions = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.repetition)
+        reconsiderations = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.reconsideration)
         committed = CommittedState(state, in: store)
     }
 
@@ -367,12 +369,9 @@ final class ConfigurationForwarder {
         change(for: [pairing]) { next in next.ended(id, at: pairing, ending, nil) }
         // Its time ran out while the link was down, and the secondary confirms on this link that it never had it. A
         // secondary that says so of each item would get it without end.
-        let key = QueueKey.configuration(of: queue.app, at: pairing)
-        guard ending == .undelivered, repetitions.insert(key).inserted else { return }
-        context.scheduler.schedule(after: ConfigurationLimits.repetition) { [weak self] in
-            guard let self, repetitions.remove(key) != nil, linkedPairings.contains(near),
-                let peer = context.peer(pairing)
-            else { return }
+        guard ending == .undelivered else { return }
+        repetitions.request(.configuration(of: queue.app, at: pairing)) { [weak self] in
+            guard let self, linkedPairings.contains(near), let peer = context.peer(pairing) else { return }
             again(peer)
             changed(queue.app, at: [peer])
         }
@@ -412,10 +411,8 @@ final class ConfigurationForwarder {
 
     /// The link to a gateway may last for months, and a device behind it has no other one.
     private func reconsider(_ pairing: UniqueIdentifier) {
-        guard reconsiderations.insert(pairing).inserted else { return }
-        context.scheduler.schedule(after: ConfigurationLimits.reconsideration) { [weak self] in
-            guard let self, reconsiderations.remove(pairing) != nil else { return }
-            chains?.whenDecided { [weak self] in self?.reconsidered(pairing) }
+        reconsiderations.request(pairing) { [weak self] in
+            self?.chains?.whenDecided { self?.reconsidered(pairing) }
         }
     }
 

@@ -29,7 +29,7 @@ final class ConfigurationReceiver {
     private let offers: AppOffers
     private let reports: ReportSubmissions
     /// Chains whose last steps are on their way to their apps' directories.
-    private var growing: Set<KeySubject> = []
+    private let growing: CoalescedActions<KeySubject>
     weak var keys: KeyChanges?
     let observers: VerdictObservers
 
@@ -38,6 +38,7 @@ final class ConfigurationReceiver {
         reports = ReportSubmissions(context)
         self.files = files
         committed = CommittedState(state, in: store)
+        growing = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.chainFile)
         observers = VerdictObservers(on: context.scheduler)
         offers = AppOffers(context, files, observers)
         offers.receiver = self
@@ -242,10 +243,9 @@ final class ConfigurationReceiver {
     private func chainHasGrown(_ subject: KeySubject, isFelt: Bool) {
         files.chainHasGrown(subject)
         keys?.chainHasGrown(subject)
-        if isFelt { files.writeChain(of: subject, in: state) }
-        guard !isFelt, growing.insert(subject).inserted else { return }
-        context.scheduler.schedule(after: ConfigurationLimits.chainFile) { [weak self] in
-            guard let self, growing.remove(subject) != nil else { return }
+        if isFelt { return _ = files.writeChain(of: subject, in: state) }
+        growing.request(subject) { [weak self] in
+            guard let self else { return }
             files.writeChain(of: subject, in: state)
             reload(subject)
         }
