@@ -1,7 +1,7 @@
 // Configuration carrier: the part of a device that is a secondary of one and a primary of others (CFG-100 to CFG-105).
-// Upwards it announces its secondaries and passes their reports on, downwards it passes on what its primary has for
-// them, each as the bytes that came. The device at the top of a chain has the same part, for the statements of its
-// carriers. The rules are the machines'; the carrier commits their rows and moves the items.
+// Upwards it passes on the reports of its secondaries, which its announcements state; downwards it passes on items of
+// its primary for them, each as the bytes that came. The device at the top of a chain has the same part, for the
+// statements of its carriers. The rules are the machines'; the carrier commits their rows and moves the items.
 
 import TandemBase
 import TandemCrypto
@@ -41,29 +41,23 @@ final class ConfigurationCarrier {
     private let context: ConfigurationContext
     private let committed: CommittedState<State>
     var outlets = Outlets()
-    /// The primaries with a ready link that read statements.
-    private var readers: Set<UniqueIdentifier> = []
-    private let announcing: PacedAction
+    let announcements: CarrierAnnouncements
     /// Looks at far secondaries that may lack something. They have the pace of their carriers' statements (LIM-95): a
     /// device that states ever new epochs costs no more.
     private let lackLooks: PacedLook
     /// Looks at those to which an item may be lost on the way (CFG-117). A carrier that makes statements all the time
     /// costs no more than one that makes one in LIM-90.
     private let lossLooks: PacedLook
-    /// The apps of each secondary that have been stated.
-    private var admitted: [UniqueIdentifier: Set<ApplicationIdentifier>] = [:]
-    /// Statements that are made again, because an item for a device in them was lost.
-    private let repetitions: CoalescedActions<QueueKey>
     private let retry: LaterAttempt
 
     init(_ context: ConfigurationContext, state: State, store: LoopStore) {
         self.context = context
         committed = CommittedState(state, in: store)
         retry = LaterAttempt(on: context.scheduler)
-        announcing = PacedAction(on: context.scheduler, pause: ConfigurationLimits.statementPause)
+        announcements = CarrierAnnouncements(context, committed)
         lackLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.statementPause)
         lossLooks = PacedLook(on: context.scheduler, pause: ConfigurationLimits.repetition)
-        repetitions = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.repetition)
+        announcements.carrier = self
     }
 
     private var state: State { committed.state }
@@ -268,7 +262,7 @@ final class ConfigurationCarrier {
         look(at: transition.announced, for: app, in: lackLooks)
         look(at: transition.present.filter { !transition.announced.contains($0) }, for: app, in: lossLooks)
         follow(transition, behind: peer.pairing)
-        changed()
+        announcements.changed()
     }
 
     /// Devices that a carrier states no longer are gone, and then behind another one that states them.
@@ -297,13 +291,13 @@ final class ConfigurationCarrier {
 
     /// A full disk has refused what nothing else would ask for again: the end of a pairing that is gone, a choice, a
     /// statement.
-    private func tryAgain(after error: StoreError) {
+    func tryAgain(after error: StoreError) {
         notStored(error)
         retry.request { [weak self] in
             guard let self else { return }
             for pairing in pairings where context.peer(pairing) == nil { unpaired(pairing) }
             started()
-            changed()
+            announcements.changed()
         }
     }
 
@@ -326,7 +320,7 @@ final class ConfigurationCarrier {
         }
     }
 
-    private func submit(
+    func submit(
         _ item: OutboundItem, _ app: ApplicationIdentifier, to pairing: UniqueIdentifier
     ) async -> Passage {
         // A pairing that has ended takes nothing, and is no reason to try again.
@@ -346,44 +340,9 @@ final class ConfigurationCarrier {
         return await accepted.value(within: .seconds(60)) ?? .failed
     }
 
-    // MARK: announcements
-
-    /// The path to a peer is ready.
-    func linked(_ pairing: UniqueIdentifier, reads: Bool) {
-        guard reads, context.device.peer(pairing)?.role == .secondary else { return }
-        readers.insert(pairing)
-        forgetAnnouncements(to: pairing) { [submissions] announcement, app in
-            let queue = QueueKey.configuration(of: app, at: pairing)
-            return !submissions.hasAccepted(announcement.item, in: queue)
-        }
-    }
-
-    func unlinked(_ pairing: UniqueIdentifier) { readers.remove(pairing) }
-
-    /// An item that this device submitted has ended. A statement that did not arrive is made again; so is one about a
-    /// device for which an item was lost, because the primary believes it delivered (CFG-105).
-    func ended(_ id: UniqueIdentifier, in queue: QueueKey, _ outcome: Outcome) {
-        switch (context.device.peer(queue.pairing)?.role, outcome) {
-        case (.secondary, .handled), (.secondary, .withdrawn(.superseded)): return
-        case (.secondary, _):
-            forgetAnnouncements(to: queue.pairing) { announcement, _ in announcement.item == id }
-        case (.primary, .withdrawn(.expired)), (.primary, .withdrawn(.lost)):
-            if let way = state.carried.way(of: id) { announceAgain(way.application, to: way.upstream) }
-        case (.primary, _), (nil, _): return
-        }
-    }
-
-    /// After a while only: a device below may say of each item that it is lost.
-    private func announceAgain(_ app: ApplicationIdentifier, to upstream: UniqueIdentifier) {
-        repetitions.request(.configuration(of: app, at: upstream)) { [weak self] in
-            self?.forgetAnnouncements(to: upstream) { _, other in other == app }
-        }
-    }
-
     /// A pairing is gone, and all that was behind it.
     func unpaired(_ pairing: UniqueIdentifier) {
-        readers.remove(pairing)
-        admitted[pairing] = nil
+        announcements.unpaired(pairing)
         committed.perform(
             room: .reserve,
             { [self] next in
@@ -392,131 +351,7 @@ final class ConfigurationCarrier {
                 return Commit(rows) { [self] in follow(transition, behind: pairing) }
             },
             failure: { [self] in tryAgain(after: $0) })
-        changed()
-    }
-
-    private func forgetAnnouncements(
-        to pairing: UniqueIdentifier,
-        where isLost: @escaping (CarriedDeliveries.Announcement, ApplicationIdentifier) -> Bool
-    ) {
-        change { next in next.carried.forgetAnnouncement(to: pairing, where: isLost).flatMap(\.rows) }
-        changed()
-    }
-
-    /// The devices below this one may have changed: its primaries learn of it.
-    func changed() {
-        guard !readers.isEmpty else { return }
-        announcing.request { [weak self] in self?.announce() }
-    }
-
-    /// The keys of the secondaries first: under another one a statement has a higher epoch.
-    private func announce() {
-        let marks = context.device.receivers.map { peer in
-            (
-                pairing: peer.pairing,
-                marks: Dictionary(
-                    uniqueKeysWithValues: admit(peer).map { ($0, context.device.trust(of: $0, at: peer.pairing)) })
-            )
-        }
-        committed.perform(
-            { [self] next in
-                var changes: [CarriedChange] = []
-                for one in marks { changes += next.carried.note(one.marks, of: one.pairing) }
-                return Commit(changes.flatMap(\.rows)) { [self] in for pairing in readers { announce(to: pairing) } }
-            }, failure: { [self] in tryAgain(after: $0) })
-    }
-
-    private func announce(to upstream: UniqueIdentifier) {
-        guard let primary = context.device.peer(upstream) else { return }
-        // A ring of pairings ends here: nobody is told of itself.
-        let near = context.device.receivers.filter { $0.device != primary.device }
-        let below = near.map { peer in (peer: peer, has: context.device.installed(at: peer.pairing), apps: admit(peer))
-        }
-        let apps = below.reduce(into: Set(state.carried.announced(to: upstream).keys)) { $0.formUnion($1.apps) }
-        for app in apps.sorted() {
-            let certified = below.filter { $0.apps.contains(app) }
-                .compactMap { secondary($0.peer, app, installed: $0.has.contains(app)) }
-            announce(app, certified, to: primary)
-        }
-    }
-
-    /// The apps for which a secondary is stated: those that it has, or carries for. One that changes them without end
-    /// would take the room of the others, here and above.
-    private func admit(_ peer: ConfigurationPeer) -> Set<ApplicationIdentifier> {
-        let apps = context.device.installed(at: peer.pairing).union(state.far.applications(behind: peer.pairing))
-        var known = admitted[peer.pairing] ?? []
-        let new = apps.subtracting(known).sorted()
-        let room = max(0, ConfigurationLimits.carriedApplications - known.count)
-        for app in new.dropFirst(room) { logLeftOut(1, "more apps of a secondary than a carrier states", app) }
-        known.formUnion(new.prefix(room))
-        admitted[peer.pairing] = known
-        return apps.intersection(known)
-    }
-
-    private func secondary(
-        _ peer: ConfigurationPeer, _ app: ApplicationIdentifier, installed: Bool
-    ) -> CarrierStatement.Secondary? {
-        guard let device = peer.device, let target = context.device.target(of: app, through: peer.pairing) else {
-            return nil
-        }
-        return CarrierStatement.Secondary(
-            pairing: peer.pairing, device: device, name: peer.name, reportKey: peer.reportKey,
-            epoch: state.carried.statedEpoch(of: peer.pairing, in: peer.epoch), target: target, installed: installed)
-    }
-
-    private func announce(
-        _ app: ApplicationIdentifier, _ certified: [CarrierStatement.Secondary], to primary: ConfigurationPeer
-    ) {
-        committed.perform(
-            { [self] next in
-                let statement = statement(about: app, certified, &next, to: primary)
-                guard let (item, signed, changes) = statement else { return Commit([]) {} }
-                return Commit(changes.flatMap(\.rows)) { [self] in send(signed, as: item, app, to: primary.pairing) }
-            },
-            failure: { [self] in tryAgain(after: $0) })
-    }
-
-    /// The statement to make, with those below; nil if the last one says the same.
-    private func statement(
-        about app: ApplicationIdentifier, _ certified: [CarrierStatement.Secondary], _ next: inout State,
-        to primary: ConfigurationPeer
-    ) -> (item: UniqueIdentifier, signed: CarrierStatement, changes: [CarriedChange])? {
-        let (own, item, far) = (context.options.device, UniqueIdentifier.random(), next.far)
-        let areBelow = certified.contains { far.statement(of: $0.pairing, about: app) != nil }
-        if !areBelow, next.carried.hasNamed(certified, about: app, to: primary.pairing, in: primary.epoch) {
-            return nil
-        }
-        let bare = CarrierStatement.bare(of: own, through: primary.pairing, about: app, certified)
-        logLeftOut(certified.count - bare.secondaries.count, "more secondaries than a statement holds", app)
-        let offers = bare.secondaries.compactMap { far.statement(of: $0.pairing, about: app) }
-        let (below, leftOut) = next.carried.chooseBelow(
-            offers, about: app, to: primary.pairing, notNaming: [own, primary.device ?? own], room: bare.room,
-            now: context.scheduler.now)
-        logLeftOut(leftOut, "statements of carriers below left out", app)
-        if leftOut > 0 {
-            context.scheduler.schedule(after: ConfigurationLimits.leftOut) { [weak self] in self?.changed() }
-        }
-        return next.carried.announce(
-            bare.secondaries, below: below, about: app, to: primary.pairing, in: primary.epoch, of: own, item: item
-        ).map { (item, $0.statement, $0.changes) }
-    }
-
-    private func send(
-        _ statement: CarrierStatement, as id: UniqueIdentifier, _ app: ApplicationIdentifier,
-        to upstream: UniqueIdentifier
-    ) {
-        let item = OutboundItem(
-            id: id, payload: statement.signed(with: context.options.signer),
-            supersedeKey: SHA256.digest(Array("carrier".utf8)))
-        context.scheduler.start { [self] in
-            guard await submit(item, app, to: upstream) != .done else { return }
-            forgetAnnouncements(to: upstream) { announcement, _ in announcement.item == id }
-        }
-    }
-
-    private func logLeftOut(_ number: Int, _ message: StaticString, _ app: ApplicationIdentifier) {
-        guard number > 0 else { return }
-        context.log(LogEvent(.warning, message, .text("app", "\(app)"), .integer("left out", number)))
+        announcements.changed()
     }
 
     // MARK: changes
@@ -525,36 +360,8 @@ final class ConfigurationCarrier {
         await committed.isStored({ next in Commit(event(&next)) {} }, failure: { notStored($0) })
     }
 
-    private func change(_ event: @escaping (inout State) -> [RowChange]) {
-        committed.perform({ next in Commit(event(&next)) {} }, failure: { [self] in notStored($0) })
-    }
-
-    private func notStored(_ error: StoreError) {
+    func notStored(_ error: StoreError) {
         context.log(LogEvent(.error, "carried configuration not stored", .text("error", error.description)))
-    }
-}
-
-/// An action that runs in a turn of its own, and not again before a pause is over; confined to its loop.
-private final class PacedAction {
-    private let scheduler: any Scheduler
-    private let pause: Duration
-    private var earliest: MonotonicTime
-    private var isComing = false
-
-    init(on scheduler: any Scheduler, pause: Duration) {
-        (self.scheduler, self.pause) = (scheduler, pause)
-        earliest = scheduler.now
-    }
-
-    func request(_ action: @escaping () -> Void) {
-        guard !isComing else { return }
-        isComing = true
-        scheduler.schedule(after: max(.zero, earliest.since(scheduler.now))) { [weak self] in
-            guard let self else { return }
-            isComing = false
-            earliest = scheduler.now + pause
-            action()
-        }
     }
 }
 

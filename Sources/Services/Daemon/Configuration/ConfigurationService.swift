@@ -149,7 +149,7 @@ final class ConfigurationService {
         case .secondary: receiver.closeAbandonedSlots(of: app)
         case .primary:
             forwarder.changed(app, at: device.receivers)
-            carrier.changed()
+            carrier.announcements.changed()
         }
     }
 
@@ -233,7 +233,7 @@ final class ConfigurationService {
         forwarder.ended(id, in: queue, outcome) { [weak self] peer in
             self?.keys.advance(of: queue.app, at: [peer], because: .changed)
         }
-        carrier.ended(id, in: queue, outcome)
+        carrier.announcements.ended(id, in: queue, outcome)
     }
 
     /// A path to the peer of a pairing is ready: a secondary gets what it lacks (CFG-72).
@@ -242,7 +242,7 @@ final class ConfigurationService {
     ///   - carries: both ends know carriers (CFG-100).
     func linked(_ pairing: UniqueIdentifier, readsTrials: Bool, carries: Bool) {
         receiver.linked(pairing, readsTrials: readsTrials)
-        carrier.linked(pairing, reads: carries)
+        carrier.announcements.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         bringWhatIsLacking(to: [peer] + carrier.peers(behind: pairing))
     }
@@ -250,17 +250,17 @@ final class ConfigurationService {
     /// The path is gone.
     func unlinked(_ pairing: UniqueIdentifier) {
         forwarder.unlinked(pairing)
-        carrier.unlinked(pairing)
+        carrier.announcements.unlinked(pairing)
     }
 
     /// The secondaries of this device, or their apps, have changed: its primaries learn of it.
-    func secondariesChanged() { carrier.changed() }
+    func secondariesChanged() { carrier.announcements.changed() }
 
     /// A peer's app may take a configuration that it could not take before, or has lost one.
     func announced(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) {
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
         // The app may trust another key, which the primaries above must learn.
-        carrier.changed()
+        carrier.announcements.changed()
         let key = QueueKey.configuration(of: app, at: pairing)
         let count = announcements[key, default: 0] + 1
         announcements[key] = count

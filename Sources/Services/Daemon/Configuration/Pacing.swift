@@ -20,3 +20,27 @@ final class CoalescedActions<Key: Hashable> {
         }
     }
 }
+
+/// An action that runs in a turn of its own, and not again before a pause is over; confined to its loop.
+final class PacedAction {
+    private let scheduler: any Scheduler
+    private let pause: Duration
+    private var earliest: MonotonicTime
+    private var isComing = false
+
+    init(on scheduler: any Scheduler, pause: Duration) {
+        (self.scheduler, self.pause) = (scheduler, pause)
+        earliest = scheduler.now
+    }
+
+    func request(_ action: @escaping () -> Void) {
+        guard !isComing else { return }
+        isComing = true
+        scheduler.schedule(after: max(.zero, earliest.since(scheduler.now))) { [weak self] in
+            guard let self else { return }
+            isComing = false
+            earliest = scheduler.now + pause
+            action()
+        }
+    }
+}
