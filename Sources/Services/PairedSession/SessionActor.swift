@@ -269,10 +269,7 @@ package actor SessionActor {
             transfers.finished(frame, peer: state?.pairing(frame.item.queue.pairing)?.peer)
         case .context:
             let frame = try ContextFrame(envelope)
-            // A body is the counterpart's: one that does not read says nothing about the daemon.
-            guard let context = try? Body.dictionary(frame.body) else { return }
-            contexts.arrived(frame, context, on: daemon.number)
-            states.publishContexts(contexts.contexts)
+            if contexts.arrived(frame, on: daemon.number) { states.publishContexts(contexts.contexts) }
         case .answer:
             let answer = try AnswerFrame(envelope)
             if contexts.answered(answer, on: daemon.number) { states.publishContexts(contexts.contexts) }

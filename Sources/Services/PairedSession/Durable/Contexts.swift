@@ -76,16 +76,19 @@ struct ContextTable {
     private var connection: UInt64 = 0
     private var firstSerial: UInt64 = 0
 
-    /// A `context` arrived: one that was sent or received (SES-52).
-    mutating func arrived(_ frame: ContextFrame, _ context: PropertyListDictionary, on connection: UInt64) {
+    /// A `context` arrived: one that was sent or received (SES-52). True if it is taken. The body is the counterpart's,
+    /// so that one that does not read says nothing about the daemon.
+    mutating func arrived(_ frame: ContextFrame, on connection: UInt64) -> Bool {
+        guard let context = try? Body.dictionary(frame.body) else { return false }
         follow(connection)
         lastSerial += 1
         let value = ContextValue(context: context, revision: frame.revision, serial: lastSerial)
         switch frame.direction {
         case .sent: contexts[frame.pairing, default: ContextPair()].sent = value
         case .received: contexts[frame.pairing, default: ContextPair()].received = value
-        case nil: return
+        case nil: return false
         }
+        return true
     }
 
     private mutating func follow(_ connection: UInt64) {
