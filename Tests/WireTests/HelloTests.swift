@@ -15,6 +15,21 @@ import Testing
         #expect(try Hello(body: hello.body, from: .client) == hello)
     }
 
+    @Test func `SES-2: the bytes of the protocol's first page are a hello`() throws {
+        let text = try #require(TemporaryDirectory.read(Checkout.path("Protocol/README.md")))
+        let lines = String(decoding: text, as: UTF8.self).split(separator: "\n")
+        let digits = lines.filter { line in
+            line.split(separator: " ").allSatisfy { $0.count == 8 && $0.allSatisfy { $0.isHexDigit } }
+        }
+        var decoder = FrameDecoder(limit: 512)
+        decoder.append(try #require(Hexadecimal.decode(digits.joined().filter { $0 != " " }))[...])
+        let envelope = try Envelope(payload: try #require(try decoder.next()).payload.copied()[...])
+        #expect(envelope.kind == .hello)
+        let hello = try Hello(body: Body.dictionary(try #require(envelope.body)[...]), from: .client)
+        #expect(hello.capabilities == [.message])
+        #expect(hello.software == "peer 1")
+    }
+
     @Test func aLinksHelloComesOutAsItWentIn() throws {
         let uuid = UniqueIdentifier.random()
         let mark = SequenceMark(app: try ApplicationIdentifier("a.b"), channel: .configuration, sequence: 9)
