@@ -60,6 +60,18 @@ FILES = [
      "write the case of ErrorName or RefusalName"),
     ("body key as text", "Sources/Services/Daemon/Links/Planted.swift", 'let planted = body["text"]\n',
      "write BodyKey.text"),
+    ("text past the door", "Sources/Services/Daemon/Apps/PlantedWord.swift",
+     "let planted = FrameKind(rawValue: text)\n", "a text becomes a case of FrameKind through"),
+    ("text past the door by a function", "Sources/Services/Daemon/Node/PlantedWord.swift",
+     "let planted = text.flatMap(DeviceRole.init(rawValue:))\n", "a text becomes a case of DeviceRole through"),
+    ("text past the door in its own type", "Sources/Decisions/Session/PlantedWord.swift",
+     "enum Planted: String {\n    init?(_ text: String) { self.init(rawValue: text) }\n}\n",
+     "a text becomes a case of Planted through"),
+    ("text past the door of any type", "Sources/Values/Wire/PlantedWord.swift",
+     "func planted<Choice: RawRepresentable<String>>() -> Choice? { Choice(rawValue: text) }\n",
+     "a text becomes a case of Choice through"),
+    ("text past the door without a type", "Sources/Decisions/Console/PlantedWord.swift",
+     "let planted: FrameKind? = .init(rawValue: text)\n", "becomes a case of an enum of texts through"),
     ("stray file", "notes.txt", "", "at the top level"),
 ]
 # (what it is, the file, a text in it, its replacement, what the report must say)

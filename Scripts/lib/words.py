@@ -7,11 +7,15 @@ compares a word of a frame: after a label such as `name:`, beside `==`, in or af
 that is no English, such as `too-large` or `messageData`, is a violation anywhere. The raw values of an enum in
 Decisions are a vocabulary of their own, such as the names of health problems, and may share a word. The keys of the
 bodies of failures, items and refusals are Wire's `BodyKey`: as keys they are violations where such bodies are made.
+
+A text becomes a case of such an enum, of whichever room, through `init(word:)` alone, which looks at its bytes first:
+comparing a text from outside by Unicode may take the square of its length.
 """
 import functools
 import re
 
 from clauses import CASE, CASES, between
+from texts import stripped
 
 HOME = "Sources/Values/Wire"
 FLOORS = ("Decisions", "Services", "Commands")
@@ -21,6 +25,7 @@ KEYED = ("Decisions/Delivery/", "Services/PairedSession/", "Services/PairedSessi
 BODY_KEY = re.compile(r'^    package static let \w+ = "(\w+)"$', re.M)
 ENUM = re.compile(
     r"^( *)(?:(?:package|public|private|fileprivate) )?enum (\w+): ([^{\n]*)\{(.*?)(?: \}$|^\1\})", re.M | re.S)
+ENUM_HEAD = re.compile(r"^( *)(?:(?:package|public|private|fileprivate) )?enum (\w+): ([^{\n]*)\{", re.M)
 WORDS = re.compile(r"\b(?:String|EnvelopeWord)\b")
 LITERAL = re.compile(r'"((?:\\.|[^"\\\n])*)"')
 # The code before a literal that makes or compares a word.
@@ -31,6 +36,12 @@ NO_ENGLISH = re.compile(r"-|[a-z][A-Z]")
 KEY_LABEL = re.compile(r"\bkey:\s*$")
 RAW_VALUE = re.compile(r"^\s*case \w+ = $")
 PATH = re.compile(r"\bpath: \[[^\]]*$")
+# The door, in which a text becomes a case, and the heads of types and extensions.
+DOOR = "Sources/Values/Base/OutsideWord.swift"
+HEAD = re.compile(r"^( *)(?:[\w@]+ )*(?:enum|struct|class|actor|extension) ([\w.]+)([^{\n]*)", re.M)
+RAW_INIT = re.compile(r"\b(self|Self|\w+)?\.?(?:init)?\(rawValue:")
+UNNAMED = "an enum of texts"
+OF_TEXT = re.compile(r"\b(\w+): RawRepresentable<String>|\bRawValue == String\b")
 
 
 def wire_words(root):
@@ -64,6 +75,50 @@ def wire_word_problems(root):
                     yield f'{where}:{line}: "{word}" is a wire word; write BodyKey.{word}'
                 elif not is_key and word in words:
                     yield f'{where}:{line}: "{word}" is a wire word; write the case of {" or ".join(sorted(words[word]))}'
+
+
+def door_problems(root):
+    """Texts that become cases of an enum of texts elsewhere than in the door."""
+    files = [(source, source.stat()) for source in sorted((root / "Sources").rglob("*.swift"))]
+    enums = set().union(*(text_enums(source, status.st_mtime_ns, status.st_size) for source, status in files))
+    for source, status in files:
+        where = source.relative_to(root)
+        if str(where) == DOOR:
+            continue
+        for line, name in raw_inits(source, status.st_mtime_ns, status.st_size):
+            if name in enums:
+                yield f"{where}:{line}: a text becomes a case of {name} through init(word:), which looks at its bytes first"
+
+
+@functools.cache
+def text_enums(source, *_):
+    """The names of the enums of texts, of the protocol of such enums, and of generic parameters that are one."""
+    text = source.read_text()
+    names = {name.split(".")[-1] for _, name, parents, *_ in ENUM_HEAD.findall(text) if WORDS.search(parents)}
+    return names | {name for name in OF_TEXT.findall(text) if name} | {"EnvelopeWord", UNNAMED}
+
+
+@functools.cache
+def raw_inits(source, *_):
+    """(line, type) of each call of an initializer with a raw value. `Self` is the type around it; one that is not
+    named counts as an enum of texts."""
+    text, found = stripped(source.read_text()), []
+    for call in RAW_INIT.finditer(text):
+        name = call.group(1)
+        if name in ("self", "Self", None):
+            column = indent(text, call.start())
+            heads = [head for head in HEAD.finditer(text, 0, call.start()) if len(head.group(1)) < column]
+            name = heads[-1].group(2).split(".")[-1] if heads else None
+        elif name == "init" and text[call.start() - 1] == ".":
+            # The type that the compiler finds is not in the text.
+            name = UNNAMED
+        found.append((text.count("\n", 0, call.start()) + 1, name))
+    return found
+
+
+def indent(text, position):
+    line = text[text.rfind("\n", 0, position) + 1:]
+    return len(line) - len(line.lstrip(" "))
 
 
 @functools.cache

@@ -88,6 +88,27 @@ import Testing
         #expect(Self.fault([:]) == .missingKind)
     }
 
+    @Test("FRM-8: a text of marks is no kind, channel or key")
+    func marks() {
+        for word in ["ping\u{301}\u{316}", "p\u{FF49}ng", String(repeating: "\u{301}\u{316}", count: 2000)] {
+            #expect(Self.fault("kind", .string(word)) == .unknownKind(word))
+            #expect(Self.fault("channel", .string(word))?.refusalName == .envelope)
+        }
+        #expect(Self.fault("kind\u{301}", 1) == .unknownKey("kind\u{301}"))
+    }
+
+    @Test("FRM-8, LIM-155: a failure leaves out a name that is too long for a frame")
+    func longName() throws {
+        let id = try #require(Self.uuid)
+        let app = try #require(Self.app)
+        func name(_ count: Int) throws -> String? {
+            let error = SessionError(.genericError, name: String(repeating: "n", count: count), reason: "")
+            return try Envelope(reading: FailureFrame(app: app, pairing: id, id: id, error).frame())[.name]
+        }
+        #expect(try name(256)?.utf8.count == 256)
+        #expect(try name(257) == nil)
+    }
+
     @Test func unknownSealingIsRefused() {
         #expect(Self.fault("sealing", 0) == nil)
         #expect(Self.fault("sealing", 1) == .unknownSealing(1))

@@ -66,10 +66,11 @@ import Testing
         func text(_ count: Int) -> PropertyListValue { .string(String(repeating: "x", count: count)) }
         func data(_ count: Int) -> PropertyListValue { .data(Array(repeating: 1, count: count)) }
         switch rule {
-        case .text(nil): return ([text(0), text(300), "a\u{0}b"], [1, data(1), true])
+        case .text(nil): return ([text(0), "a\u{0}b"], [1, data(1), true])
         case .text(let sizes?):
             let (least, most) = (sizes.lowerBound, sizes.upperBound)
             return ([text(least), text(most)], [text(least - 1), text(most + 1), "a\u{0}b", 1, data(1), true])
+        case .word(let most): return ([text(0), text(most), "a\u{0}b"], [text(most + 1), 1, data(1), true])
         case .boolean: return ([true, false], [1, "true", data(1)])
         case .data(nil): return ([data(0), data(300)], [1, "a", true])
         case .data(let count?): return ([data(count)], [data(count - 1), data(count + 1), 1, "a", true])

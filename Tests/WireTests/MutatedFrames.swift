@@ -46,6 +46,9 @@ struct MutatedFrames<Generator: RandomNumberGenerator> {
             return text(pick(["com.example.app", "a", "kind", "A_-.9", String(repeating: "x", count: 128)]))
         case ("channel", _): return text(one(in: 20) ? "fil" : pick(Channel.allCases).rawValue)
         case ("sealing", _): return one(in: 20) ? integer() : [0x10, 0]
+        case (_, .word(let most)?):
+            let long = String(repeating: "x", count: most + (one(in: 12) ? 1 : 0))
+            return text(pick(["status", "kind", "a\u{0}b", "", "no-link", "\u{E9}", long]))
         case (_, .text(nil)?): return text(pick(["status", "kind", "a\u{0}b", "", "no-link"]))
         case (_, .text?):
             let wrong = ["", "a\u{0}b", String(repeating: "x", count: 129)]

@@ -23,8 +23,10 @@ import Testing
         #expect(EnvelopeKey.allCases.count <= EnvelopeKey.Words.count && EnvelopeKey.Words.count <= 32)
         var envelope = Envelope(.ping)
         let texts = EnvelopeKey.allCases.filter { key in
-            guard case .text? = FrameTables.rules[key.rawValue] else { return false }
-            return ![.kind, .app, .channel].contains(key)
+            switch FrameTables.rules[key.rawValue] {
+            case .text?, .word?: return ![.kind, .app, .channel].contains(key)
+            default: return false
+            }
         }
         #expect(EnvelopeKey.Texts.count == texts.count)
         for key in texts { envelope[key] = key.rawValue }

@@ -1,6 +1,7 @@
 // Refusal of a form, for the page that is shown again with what was typed: by the rules of the page, by the daemon, or
 // by the lack of its answer.
 
+import TandemBase
 import TandemOperations
 import TandemPages
 import TandemWire
@@ -41,7 +42,7 @@ struct FormRefusal {
 extension ControlError {
     /// Whether the daemon has refused the request by this name.
     func isRefusal(_ wanted: ControlFailureName) -> Bool {
-        if case .refused(let name, _) = self { ControlFailureName(rawValue: name) == wanted } else { false }
+        if case .refused(let name, _) = self { ControlFailureName(word: name) == wanted } else { false }
     }
 
     /// Whether no daemon, or no device that it is for, has the request: it has changed nothing.
@@ -55,7 +56,7 @@ extension ControlError {
     /// The status where no daemon has judged the request; nil for a refusal.
     var statusWithoutAnswer: Int? {
         switch self {
-        case .refused(let name, _): ControlFailureName(rawValue: name) == .unreachable ? 503 : nil
+        case .refused(let name, _): ControlFailureName(word: name) == .unreachable ? 503 : nil
         case .unsent: 503
         case .unfit: nil
         case .failed, .unusable: 502

@@ -129,7 +129,7 @@ package struct LiveState: Sendable {
     /// The problem without its text, if that contains a time. Its other facts are elsewhere in the status.
     private static func withoutTime(_ problem: PropertyListValue) -> PropertyListValue {
         guard var row = problem.dictionaryValue, let name = row["name"]?.stringValue,
-            HealthProblem.Word(rawValue: name)?.hasTimeInText == true
+            HealthProblem.Word(word: name)?.hasTimeInText == true
         else { return problem }
         row["text"] = nil
         return .dictionary(row)

@@ -86,7 +86,7 @@ package struct DeliveryRowKey: Sendable, Hashable {
         let parts = bytes.dropFirst(16).split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
         guard let pairing = UniqueIdentifier(bytes: bytes.prefix(16)), parts.count == 3,
             let app = try? ApplicationIdentifier(String(decoding: parts[0], as: UTF8.self)),
-            let channel = Channel(rawValue: String(decoding: parts[1], as: UTF8.self)),
+            let channel = Channel(word: String(decoding: parts[1], as: UTF8.self)),
             parts[2].count == (table.hasOrdinals ? 8 : 0)
         else { throw .key(table) }
         let ordinal = table.hasOrdinals ? UInt64(bigEndianBytes: parts[2]) : nil

@@ -273,7 +273,7 @@ extension OutboundRecord {
         rare.after = try fields.identifier(.after)
         let failure = try fields.integer(.failure)
         isAcknowledged = fields.flag(.acknowledged)
-        withdrawal = try fields.word(.withdrawal) { GapReason(rawValue: $0) }
+        withdrawal = try fields.word(.withdrawal) { GapReason(word: $0) }
         phase = try Self.phase(in: &fields)
         let name = try fields.text(.refusal)
         rare.refusal = failure.map { ItemRefusal(code: $0, name: name) }

@@ -2,6 +2,7 @@
 // One type writes and reads each of them, so that library and daemon agree. An answer of another form is none: the
 // declared rules and the stored pages decide then.
 
+import TandemBase
 package import TandemPropertyList
 package import TandemSettings
 import TandemWire
@@ -60,7 +61,7 @@ package enum PageQuestion: Sendable, Equatable {
 
     /// Reads a question; nil for one of another form.
     package init?(_ message: PropertyListDictionary) {
-        switch message[Self.word]?.stringValue.flatMap({ Kind(rawValue: $0) }) {
+        switch message[Self.word]?.stringValue.flatMap({ Kind(word: $0) }) {
         case .page: self = .page
         case .press:
             guard let key = message[Self.key]?.stringValue else { return nil }
@@ -349,7 +350,7 @@ extension RunningPage.OwnValue {
 
     /// Reads a value; nil for one of a layer that a later release has.
     fileprivate init?(_ body: PropertyListDictionary) {
-        guard let layer = body["layer"]?.stringValue.flatMap({ Layer(rawValue: $0) }) else { return nil }
+        guard let layer = body["layer"]?.stringValue.flatMap({ Layer(word: $0) }) else { return nil }
         self.init(layer, body["value"], isWithheld: body["withheld"]?.booleanValue ?? false)
     }
 }
@@ -411,7 +412,7 @@ extension PageValidation {
     /// Reads a result; nil for one of another form.
     package init?(_ form: PropertyListDictionary) {
         let (text, value) = (form["text"]?.stringValue ?? "", form["value"])
-        switch form["result"]?.stringValue.flatMap({ Word(rawValue: $0) }) {
+        switch form["result"]?.stringValue.flatMap({ Word(word: $0) }) {
         case .ok: self = .ok
         case .replaced:
             guard let value else { return nil }
@@ -529,7 +530,7 @@ package enum RunningState: Sendable, Equatable {
 
     /// Reads the name of the failure of a `settings-page`.
     package init(refusedAs name: String) {
-        switch ControlFailureName(rawValue: name) {
+        switch ControlFailureName(word: name) {
         case .notHere: self = .elsewhere
         case .full, .unreachable: self = .noAnswer
         default: self = .unknown

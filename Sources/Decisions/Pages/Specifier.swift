@@ -1,6 +1,7 @@
 // One entry of a settings page, with all its keys as the bundle has them. Known keys are read by their form, whatever
 // else there is stays, so that a layout carries what a later version understands.
 
+import TandemBase
 package import TandemPropertyList
 import TandemSettings
 
@@ -75,7 +76,7 @@ package struct Specifier: Sendable, Equatable {
 
     package init(_ entries: PropertyListDictionary) {
         self.entries = entries
-        kind = entries[SpecifierKey.type.rawValue]?.stringValue.flatMap { Kind(rawValue: $0) }
+        kind = entries[SpecifierKey.type.rawValue]?.stringValue.flatMap { Kind(word: $0) }
     }
 
     /// An entry of a type, made in code.
@@ -148,7 +149,9 @@ extension Specifier {
         package func text(for value: String?) -> String? {
             switch self {
             case .fixed(let text): text
-            case .byValue(let texts): value.flatMap { texts[$0] } ?? texts["__default__"]
+            // A value that takes long to compare is none of them.
+            case .byValue(let texts):
+                value.flatMap { CombiningMarks.areMany(in: $0) ? nil : texts[$0] } ?? texts["__default__"]
             }
         }
     }
@@ -170,7 +173,7 @@ extension Specifier {
 
     /// As stated; else left beside a subtitle or an image, centred for other buttons, and natural for the rest.
     package var alignment: Alignment {
-        if let stated = text(.alignment).flatMap({ Alignment(rawValue: $0) }) { return stated }
+        if let stated = text(.alignment).flatMap({ Alignment(word: $0) }) { return stated }
         if subtitle != nil || text(.image) != nil { return .left }
         return kind == .button ? .center : .natural
     }
@@ -282,5 +285,5 @@ package enum DeviceKind: String, Sendable, CaseIterable {
     }
 
     /// The kind of a configured word; a phone for any other.
-    package init(configured word: String?) { self = word.flatMap { DeviceKind(rawValue: $0) } ?? .phone }
+    package init(configured word: String?) { self = word.flatMap { DeviceKind(word: $0) } ?? .phone }
 }

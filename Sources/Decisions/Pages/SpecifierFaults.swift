@@ -1,5 +1,6 @@
 // Faults of one entry of a page: what a report at start says about it. None of them keeps the entry from its page.
 
+import TandemBase
 import TandemPropertyList
 import TandemSettings
 
@@ -24,7 +25,7 @@ extension Specifier {
     var faults: [SpecifierFault] {
         var faults: [SpecifierFault] = kind != nil || self[.type] == nil ? [] : [.unknownType(typeName)]
         for (name, value) in entries {
-            guard let key = SpecifierKey(rawValue: name) else {
+            guard let key = SpecifierKey(word: name) else {
                 faults.append(.unknownKey(name))
                 continue
             }

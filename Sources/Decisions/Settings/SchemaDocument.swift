@@ -2,6 +2,7 @@
 // and a signer judge values by it as the app does. A document comes from outside: each fault is an error that names its
 // location and no value, and what a later version adds is passed over.
 
+import TandemBase
 package import TandemPropertyList
 
 /// A schema with the bytes that it was read from, or is written as.
@@ -249,7 +250,7 @@ private struct SchemaRow {
         return SettingDeclaration(
             name: name, type: type, editor: try word("editor"), summary: try optionalString("description") ?? "",
             bounds: try bounds(type), pattern: try optionalString("pattern"), choices: try choices(type, allowsNothing),
-            icon: row["icon"]?.stringValue.flatMap { SliderIcon(rawValue: $0) }, needsRestart: try flag("restart"),
+            icon: row["icon"]?.stringValue.flatMap { SliderIcon(word: $0) }, needsRestart: try flag("restart"),
             isSecret: isSecret, allowsNothing: allowsNothing, toggleValues: toggle,
             title: try optionalString("title"), page: try optionalString("page"),
             access: row["access"] == nil ? .user : try word("access"),
@@ -279,7 +280,7 @@ private struct SchemaRow {
 
     /// A word that decides about values: one that a later version adds is no rule that this one could pass over.
     private func word<Word: RawRepresentable<String>>(_ key: String) throws(SchemaError) -> Word {
-        guard let word = Word(rawValue: try string(key)) else { throw fault(key, "a word of this version") }
+        guard let word = Word(word: try string(key)) else { throw fault(key, "a word of this version") }
         return word
     }
 

@@ -363,7 +363,7 @@ private struct SyncedBody {
         for (key, value) in values {
             let entry = value.dictionaryValue ?? [:]
             guard let number = entry["revision"]?.integerValue,
-                let side = entry["side"]?.stringValue.flatMap({ DeviceRole(rawValue: $0) }),
+                let side = entry["side"]?.stringValue.flatMap({ DeviceRole(word: $0) }),
                 number >= 1, number <= (side == sender ? clock : seen)
             else { throw SyncedSettingsFault(reason: "an entry has no revision that its sender can know") }
             let revision = SyncedRevision(side: side, number: number)

@@ -81,7 +81,7 @@ extension ConfigurationReport {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
         _ = try fields.required("typ", "'report'") { $0.stringValue == "report" ? true : nil }
-        form = try fields.required("spec", "'1.0' or '1.1'") { $0.stringValue.flatMap { Form(rawValue: $0) } }
+        form = try fields.required("spec", "'1.0' or '1.1'") { $0.stringValue.flatMap { Form(word: $0) } }
         device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
         counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }
         time = WallTime(seconds: try fields.required("time", "seconds since 1970") { $0.unsignedValue })

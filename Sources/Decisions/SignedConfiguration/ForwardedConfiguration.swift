@@ -53,7 +53,7 @@ package struct ForwardedConfiguration: Sendable, Equatable {
 
     /// Whether the secondary may take later what it has rejected, for a reason that this device does not see (CFG-73).
     package var mayPassLater: Bool {
-        guard let rejection = verdict.flatMap({ Rejection(rawValue: $0) }) else { return false }
+        guard let rejection = verdict.flatMap({ Rejection(word: $0) }) else { return false }
         return rejection == .expired || rejection.maySolveItself
     }
 }
@@ -88,7 +88,7 @@ extension ForwardedConfiguration {
         verdict = try fields.optional("verdict", "a string") { $0.stringValue }
         text = try fields.optional("text", "a string") { $0.stringValue }
         reported = try fields.optional("reported", "an integer") { $0.timeValue }
-        ending = try fields.optional("ending", "an ending") { $0.stringValue.flatMap { Ending(rawValue: $0) } }
+        ending = try fields.optional("ending", "an ending") { $0.stringValue.flatMap { Ending(word: $0) } }
     }
 }
 
@@ -127,7 +127,7 @@ package struct SecondaryState: Sendable, Equatable {
         ///   - bringsKeys: whether this primary has the chain of key sets, which it brings first.
         func mayHaveEnded(isValid: Bool, bringsKeys: Bool) -> Bool {
             if isBurnt { return false }
-            return switch Rejection(rawValue: verdict) {
+            return switch Rejection(word: verdict) {
             // The secondary's clock was ahead of this device's.
             case .expired?: isValid
             // A configuration of one set never passes under a later one: only a secondary that is behind may take it.

@@ -280,7 +280,7 @@ extension KeySetDocument {
     private func judgedRoles(_ keys: [KeyIdentifier: PublicKey]) throws(VerificationFailure) -> [KeyRoleName: KeyRole] {
         var judged: [KeyRoleName: KeyRole] = [:]
         for (text, role) in roles.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            guard let name = KeyRoleName(rawValue: text) else {
+            guard let name = KeyRoleName(word: text) else {
                 throw Self.illegal("there is no role \(OutsideText.quoted(text))")
             }
             let identifiers = Set(role.keyIdentifiers.compactMap { KeyIdentifier(bytes: $0) })

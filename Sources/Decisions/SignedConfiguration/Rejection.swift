@@ -1,6 +1,8 @@
 // Verdicts on a configuration, and the named rejections. A name never changes its meaning: logs, reports, the command
 // line and the test vectors use the same ones. The text beside a name is for people and may change.
 
+import TandemBase
+
 /// A named rejection (Protocol/SignedConfiguration.md CFG-24); the raw value is the name on the wire.
 package enum Rejection: String, Error, Sendable, Hashable, CaseIterable {
     case oversize
@@ -126,14 +128,14 @@ package enum Verdict: Sendable, Hashable {
 
     /// The verdict of a stable name; nil for an unknown one.
     package init?(name: String) {
-        switch Word(rawValue: name) {
+        switch Word(word: name) {
         case .applied: self = .applied
         case .waitingForApplication: self = .waitingForApplication
         case .waitingForKey: self = .waitingForKey
         case .superseded: self = .superseded
         case .failed: self = .failed
         case nil:
-            guard let rejection = Rejection(rawValue: name) else { return nil }
+            guard let rejection = Rejection(word: name) else { return nil }
             self = .rejected(rejection)
         }
     }

@@ -127,7 +127,7 @@ package struct UnverifiedEnvelope: Sendable {
     }
 
     /// The payload type; nil for an unknown one. It is not verified: use it only to choose a reader.
-    package var claimedType: SignedPayloadType? { SignedPayloadType(rawValue: payloadType) }
+    package var claimedType: SignedPayloadType? { SignedPayloadType(word: payloadType) }
 
     /// The payload's fields, of which nothing is verified; nil if it does not read.
     package var claimedFields: PropertyListDictionary? { try? PropertyListReader.readDictionary(payload) }

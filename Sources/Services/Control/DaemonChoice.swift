@@ -30,7 +30,7 @@ package struct DaemonChoice {
     package func path() throws(CommandFailure) -> String {
         guard let device else { return try chosenByDefault() }
         if device.contains("/") { return device }
-        guard let named = DeviceRole(rawValue: device) else {
+        guard let named = DeviceRole(word: device) else {
             throw .usage("--device '\(device)' is none of primary, secondary, or a path with a slash in it")
         }
         guard let path = try running(named) else { throw try nothing(of: [named]) }

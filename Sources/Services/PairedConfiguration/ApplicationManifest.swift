@@ -84,7 +84,7 @@ public struct ApplicationManifest: Sendable, Equatable {
             if value.booleanValue == nil { refuse("APLLogging", "it is \(value.kind); write <true/> or <false/>") }
         }
         if let value = entries["APLKeychainAccessibility"] {
-            accessibility = value.stringValue.flatMap { ProtectedAccessibility(rawValue: $0) }
+            accessibility = value.stringValue.flatMap { ProtectedAccessibility(word: $0) }
             if accessibility == nil {
                 let names = ProtectedAccessibility.allCases.map(\.rawValue).joined(separator: ", ")
                 refuse("APLKeychainAccessibility", "it is none of \(names)")

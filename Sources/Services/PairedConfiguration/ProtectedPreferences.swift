@@ -3,6 +3,7 @@
 // Protocol/Settings.md (SET-36) says which class means what.
 
 internal import Synchronization
+import TandemBase
 import TandemCrypto
 import TandemFiles
 public import TandemPropertyList
@@ -355,7 +356,7 @@ private struct SealedFile {
     /// nil for another form, or parts of other lengths.
     init?(_ bytes: [UInt8]) {
         guard let file = try? PropertyListReader.readDictionary(bytes), file["protected"] == 2, file.count == 5,
-            let accessibility = file["accessibility"]?.stringValue.flatMap(ProtectedAccessibility.init(rawValue:)),
+            let accessibility = file["accessibility"]?.stringValue.flatMap(ProtectedAccessibility.init(word:)),
             let salt = file["salt"]?.dataValue, salt.count == ProtectionKeys.saltCount,
             let check = file["check"]?.dataValue, check.count == SHA256.count, let sealed = file["sealed"]?.dataValue
         else { return nil }

@@ -43,7 +43,7 @@ struct RememberedHome: Sendable {
         guard let bytes = try? OwnedDirectory(existing: folder).read(name, limit: Self.byteLimit),
             let fields = try? PropertyListReader.readDictionary(bytes),
             fields["app"]?.stringValue == application.description, fields["daemon"]?.stringValue == daemon,
-            let role = fields["role"]?.stringValue.flatMap(DeviceRole.init(rawValue:)),
+            let role = fields["role"]?.stringValue.flatMap(DeviceRole.init(word:)),
             let directory = fields["directory"]?.stringValue, (try? OwnedDirectory(existing: directory)) != nil
         else { return nil }
         return Home(role: role, directory: directory)

@@ -2,6 +2,7 @@
 // peer comes here. expat finds the elements; the tree and every rule of values are here. It is as strict as the binary
 // reader, under the same budgets, and a fault has its line, its column and a way to repair it.
 
+import TandemBase
 package import TandemPropertyList
 
 /// Reads XML property lists, version 1.0.
@@ -72,7 +73,7 @@ struct XMLTree {
     }
 
     mutating func begin(_ name: String, _ attributes: [(name: String, value: String)]) throws(Reason) {
-        guard let element = Element(rawValue: name) else {
+        guard let element = Element(word: name) else {
             throw stack.isEmpty ? .notPropertyList(name) : .unknownElement(name)
         }
         try check(attributes, of: element)

@@ -120,7 +120,7 @@ package struct ProgressFrame: TypedFrame {
     package init(_ envelope: borrowing Envelope) throws(WireError) {
         item = try envelope.item()
         let (name, offset): (String, Int64?) = (try envelope.required(.name), try envelope.optional(.offset))
-        switch Word(rawValue: name) {
+        switch Word(word: name) {
         case .stored: step = .stored
         case .taking:
             guard let offset else { throw .missingKey(.offset, .progress) }

@@ -169,7 +169,7 @@ extension PropertyListValue {
 
     /// One of the words of an enum.
     package func choiceValue<Choice: RawRepresentable<String>>() -> Choice? {
-        stringValue.flatMap { Choice(rawValue: $0) }
+        stringValue.flatMap { Choice(word: $0) }
     }
 
     /// The elements of an array; nil for anything else, for too many, and if one of them does not read.

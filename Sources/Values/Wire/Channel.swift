@@ -64,7 +64,7 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
 
 extension Capability {
     /// The durable channel that the capability opens; nil for another one.
-    package var channel: Channel? { Channel(rawValue: rawValue) }
+    package var channel: Channel? { Channel(word: rawValue) }
 }
 
 /// One direction of one durable channel of an application in a pairing: the items in it are in order, and in nothing
@@ -139,7 +139,7 @@ package enum Outcome: Sendable, Hashable {
         case (Self.handledWord, nil): self = .handled
         case (Self.rejectedWord, let code?): self = .rejected(code: code)
         case (_, nil):
-            guard let reason = GapReason(rawValue: name) else { return nil }
+            guard let reason = GapReason(word: name) else { return nil }
             self = .withdrawn(reason)
         default: return nil
         }

@@ -263,7 +263,7 @@ extension Envelope {
         var extras: [(String, PropertyListValue)] = []
         for position in 0..<pairs.count {
             let word = pairs.key(at: position)
-            if let key = EnvelopeKey(rawValue: word) {
+            if let key = EnvelopeKey(word: word) {
                 guard row.allowed.contains(key) else { throw .unlistedKey(key, kind) }
                 present.insert(key)
                 switch (key, pairs.value(at: position)) {
@@ -283,11 +283,11 @@ extension Envelope {
     }
 
     private static func kind(in pairs: FlatDictionary) throws(WireError) -> FrameKind {
-        for position in 0..<pairs.count where pairs.key(at: position) == EnvelopeKey.kind.rawValue {
+        for position in 0..<pairs.count where EnvelopeKey(word: pairs.key(at: position)) == .kind {
             guard case .string(let word) = pairs.value(at: position) else {
                 throw .invalidValue(key: EnvelopeKey.kind.rawValue, expected: "a string")
             }
-            guard let kind = FrameKind(rawValue: word) else { throw .unknownKind(word) }
+            guard let kind = FrameKind(word: word) else { throw .unknownKind(word) }
             return kind
         }
         throw .missingKind

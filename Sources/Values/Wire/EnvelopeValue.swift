@@ -21,7 +21,7 @@ package enum EnvelopeValue: Sendable, Equatable {
         case identifier
         case boolean
         case integer(ClosedRange<Int64>, StaticText)
-        /// Any text, with its index among the texts of an envelope.
+        /// At most 256 bytes, with its index among the texts of an envelope.
         case text(Int)
         /// 1 to 128 bytes without NUL, with its index among the texts of an envelope.
         case shortText(Int)
@@ -42,7 +42,7 @@ extension EnvelopeValue {
         case (.zero, .integer(let value)):
             guard value == 0 else { throw .unknownSealing(value) }
             return nil
-        case (.text, .string(let value)): self = .text(value)
+        case (.text, .string(let value)) where value.utf8.count <= Limits.envelopeText: self = .text(value)
         case (.shortText, .string(let value)) where value.isShortText: self = .text(value)
         case (let type, let value):
             guard let named = Self.named(type, value) else {
@@ -57,7 +57,7 @@ extension EnvelopeValue {
         switch (type, value) {
         case (.identifier, .data(let bytes)): UniqueIdentifier(bytes: bytes).map { .identifier($0) }
         case (.application, .string(let text)): (try? ApplicationIdentifier(text)).map { .application($0) }
-        case (.channel, .string(let word)): Channel(rawValue: word).map { .channel($0) }
+        case (.channel, .string(let word)): Channel(word: word).map { .channel($0) }
         default: nil
         }
     }
@@ -67,8 +67,9 @@ extension EnvelopeValue {
     func isInRange(of key: EnvelopeKey) -> Bool {
         switch key.type {
         case .integer(let range, _): if case .integer(let value) = self { range.contains(value) } else { false }
+        case .text: if case .text(let text) = self { text.utf8.count <= Limits.envelopeText } else { false }
         case .shortText: if case .text(let text) = self { text.isShortText } else { false }
-        case .kind, .application, .channel, .identifier, .boolean, .text, .body, .zero: true
+        case .kind, .application, .channel, .identifier, .boolean, .body, .zero: true
         }
     }
 
@@ -94,11 +95,12 @@ extension EnvelopeValue.Kind {
         case .zero: return "an integer"
         case .body: return "data"
         case .identifier: return "data of 16 bytes"
-        case .kind, .text: return "a string"
-        case .application, .channel, .shortText:
+        case .kind: return "a string"
+        case .application, .channel, .text, .shortText:
             guard case .string = value else { return "a string" }
             if case .application = self { return "an application identifier" }
             if case .channel = self { return "a channel" }
+            if case .text = self { return "at most 256 bytes" }
             return "1 to 128 bytes without NUL"
         }
     }
@@ -203,7 +205,7 @@ package protocol EnvelopeWord: EnvelopeField, RawRepresentable<String>, Sendable
 extension EnvelopeWord {
     package init?(_ value: EnvelopeValue) {
         guard case .text(let word) = value else { return nil }
-        self.init(rawValue: word)
+        self.init(word: word)
     }
     package var envelopeValue: EnvelopeValue { .text(rawValue) }
 }

@@ -110,6 +110,10 @@ package enum Limits {
     package static let applicationIcon = 255
     /// A topic or a key of the envelope (LIM-37): a name, not data.
     package static let shortText = 128
+    /// A command or a name of the envelope (LIM-155): a word.
+    package static let envelopeText = 256
+    /// The name and version of a peer's program in its hello (LIM-156): for people.
+    package static let software = 128
     /// Text of a peer in a log line or an error (LIM-13).
     package static let peerText = 128
     /// Bytes of the text about an error, and of its path, in a `failure` or a `verdict` (LIM-148).

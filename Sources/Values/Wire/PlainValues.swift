@@ -103,10 +103,10 @@ extension RawSpan {
         return content.plain
     }
 
-    /// Text of at most 256 ASCII characters: longer ones, which FRM-8 allows, are left to the full reading.
+    /// A word or a name (FRM-8) in ASCII; any other is left to the full reading.
     @inline(__always)
     func plainText(at offset: Int, before limit: Int) -> Plain<EnvelopeHead.PayloadRange>? {
-        guard let content = plainContent(at: offset, type: 0x5, before: limit), content.count <= 256,
+        guard let content = plainContent(at: offset, type: 0x5, before: limit), content.count <= Limits.envelopeText,
             allWords(in: content, { $0.isASCII })
         else { return nil }
         return content.plain

@@ -63,7 +63,7 @@ package struct QueryFrame: TypedFrame {
     /// The question.
     /// - Throws: the name of the `answer` that refuses it.
     package func question() throws(AnswerName) -> Question {
-        switch Command(rawValue: command) {
+        switch Command(word: command) {
         case .outstanding: return .outstanding(after: body[BodyKey.after]?.unsignedValue ?? 0)
         case .cancel:
             guard let item = body[BodyKey.item]?.identifierValue else { throw .item }
@@ -142,7 +142,7 @@ package struct AnswerFrame: TypedFrame {
     package let body: PropertyListDictionary
 
     /// nil: there is none, or it is a newer daemon's word.
-    package var word: AnswerName? { name.flatMap { AnswerName(rawValue: $0) } }
+    package var word: AnswerName? { name.flatMap { AnswerName(word: $0) } }
 
     /// - Parameter code: why there is no answer; nil if there is one.
     package init(

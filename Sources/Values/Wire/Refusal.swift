@@ -41,7 +41,7 @@ package struct Refusal: Error, TypedFrame, Equatable, CustomStringConvertible {
     }
 
     /// The known name; nil for a newer peer's.
-    package var name: RefusalName? { RefusalName(rawValue: word) }
+    package var name: RefusalName? { RefusalName(word: word) }
 
     package var description: String { text.isEmpty ? word : "\(word): \(text)" }
 

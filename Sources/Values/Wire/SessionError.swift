@@ -111,7 +111,7 @@ extension SessionError: CustomStringConvertible {
 
     /// The reason on one line, cut (LIM-13) if a counterpart has answered.
     package var shownReason: String {
-        let isOfPeer = name.flatMap(ErrorName.init(rawValue:))?.isOfCounterpart ?? false
+        let isOfPeer = name.flatMap(ErrorName.init(word:))?.isOfCounterpart ?? false
         return isOfPeer ? Self.peerText(reason) : OutsideText.line(reason)
     }
 
@@ -128,6 +128,10 @@ extension SessionError: CustomStringConvertible {
 }
 
 extension SessionError {
+    /// The name in the `failure` that carries this error: none that is too long for a frame (LIM-155), which an app may
+    /// have chosen.
+    var wireName: String? { name.flatMap { $0.utf8.count <= Limits.envelopeText ? $0 : nil } }
+
     /// The body of the `failure` that carries this error; peer and message are known from the envelope.
     var failureBody: PropertyListDictionary {
         var body: PropertyListDictionary = [
@@ -143,9 +147,12 @@ extension SessionError {
 extension String {
     /// As much of a text about an error as a frame carries (LIM-148), in whole scalars. An app chooses the text, and a
     /// frame that it does not fit would never leave.
-    var cutForFrame: String {
-        guard utf8.count > Limits.errorText else { return self }
-        var end = utf8.index(utf8.startIndex, offsetBy: Limits.errorText)
+    var cutForFrame: String { cut(toBytes: Limits.errorText) }
+
+    /// As many whole scalars as have at most so many bytes.
+    func cut(toBytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(utf8.startIndex, offsetBy: limit)
         while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
         return String(unicodeScalars[..<end])
     }

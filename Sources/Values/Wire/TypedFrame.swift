@@ -113,7 +113,7 @@ package struct FailureFrame: TypedFrame {
 
     /// The same with an error's facts.
     package init(of item: ItemKey, _ error: SessionError) {
-        self.init(of: item, code: error.code, name: error.name, body: error.failureBody)
+        self.init(of: item, code: error.code, name: error.wireName, body: error.failureBody)
     }
 
     /// The failure that answers a message.
@@ -123,7 +123,7 @@ package struct FailureFrame: TypedFrame {
         (self.app, self.pairing, self.id) = (app, pairing, id)
         channel = nil
         code = error.code.rawValue
-        name = error.name
+        name = error.wireName
         facts = .success(error.failureBody)
     }
 

@@ -9,6 +9,8 @@ package enum FrameTables {
     package enum Rule: Sendable, Equatable {
         /// With sizes in bytes: no NUL either.
         case text(ClosedRange<Int>?)
+        /// At most so many bytes, of any text.
+        case word(Int)
         case boolean
         /// With a count of bytes, or any.
         case data(Int?)
@@ -66,6 +68,7 @@ extension FrameTables.Rule {
         let numbers = words.compactMap { Int64($0.filter(\.isNumber)) }
         switch words.first {
         case "string," where numbers.count == 2: self = .text(Int(numbers[0])...Int(numbers[1]))
+        case "string," where numbers.count == 1: self = .word(Int(numbers[0]))
         case "string": self = .text(nil)
         case "boolean": self = .boolean
         case "data", "data,": self = .data(numbers.first.map(Int.init))
@@ -78,7 +81,7 @@ extension FrameTables.Rule {
     fileprivate func example(of key: String) -> PropertyListValue {
         let first = key.utf8.reduce(0) { $0 &* 31 &+ Int($1) }
         return switch self {
-        case .text: .string("a." + key)
+        case .text, .word: .string("a." + key)
         case .boolean: true
         case .data(let count): .data((0..<(count ?? 1)).map { UInt8(truncatingIfNeeded: first &+ $0) })
         case .integer(let range): .integer(range.contains(7007) ? 7007 : range.lowerBound)

@@ -43,6 +43,7 @@ package enum ReferenceEnvelope {
             value.stringValue.map { text in
                 sizes.map { $0.contains(text.utf8.count) && !text.utf8.contains(0) } ?? true
             } ?? false
+        case (_, .word(let most)?): value.stringValue.map { $0.utf8.count <= most } ?? false
         case (_, .boolean?): value.booleanValue != nil
         case (_, .data(let count)?): value.dataValue.map { count == nil || count == $0.count } ?? false
         case (_, .integer(let range)?): value.integerValue.map(range.contains) ?? false

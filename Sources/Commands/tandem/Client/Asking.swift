@@ -45,7 +45,7 @@ extension Arguments {
     /// The role that `--role` names.
     func role() throws(CommandFailure) -> DeviceRole {
         let word = try required("role")
-        guard let role = DeviceRole(rawValue: word) else {
+        guard let role = DeviceRole(word: word) else {
             throw .usage("--role '\(word)' is neither primary nor secondary")
         }
         return role

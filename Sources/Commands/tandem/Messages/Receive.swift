@@ -84,7 +84,7 @@ enum ItemVerdict: String {
 
     init(_ arguments: Arguments) throws(CommandFailure) {
         let word = arguments.value("items") ?? "handle"
-        guard let verdict = Self(rawValue: word) else {
+        guard let verdict = Self(word: word) else {
             throw .usage("--items '\(word)' is none of handle, fail, reject")
         }
         self = verdict

@@ -1,6 +1,7 @@
 // Pages of an app as a form of lines: what a person types becomes a change of one field, a step to another page, or the
 // draft of an item. It has no input and no output of its own; numbers are those of the rows that were shown last.
 
+import TandemBase
 import TandemOperations
 import TandemPages
 import TandemPropertyList
@@ -137,7 +138,7 @@ struct PageEditor {
         let words = line.split(separator: " ", maxSplits: 1).map(String.init)
         guard let first = words.first else { return .show }
         let rest = words.count > 1 ? words[1] : nil
-        let word = Word(rawValue: first)
+        let word = Word(word: first)
         switch (word, screens[screens.count - 1]) {
         case (.quit, _): return .end
         case (.help, _): return .say(Self.help.split(separator: "\n").map(String.init))
@@ -156,7 +157,7 @@ struct PageEditor {
 
     /// Whether the answer to a line depends on what the app has set.
     func asks(_ line: String) -> Bool {
-        switch line.split(separator: " ").first.flatMap({ Word(rawValue: String($0)) }) {
+        switch line.split(separator: " ").first.flatMap({ Word(word: String($0)) }) {
         case .quit, .help, .back, .cancel: false
         default: !line.isEmpty
         }

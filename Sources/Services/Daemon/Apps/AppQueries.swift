@@ -63,7 +63,7 @@ final class AppQueries {
     private func obstacle(
         to query: QueryFrame, _ connection: HostAppConnection
     ) -> (code: SessionError.Code, name: AnswerName)? {
-        switch QueryFrame.Command(rawValue: query.command) {
+        switch QueryFrame.Command(word: query.command) {
         case .schema, .apply: return nil
         case .outstanding, .cancel, .subscribe, .budget, nil: break
         }

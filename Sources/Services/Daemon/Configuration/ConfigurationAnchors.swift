@@ -18,7 +18,7 @@ extension KeySubject {
             String(decoding: $0, as: UTF8.self)
         }
         guard parts.count == 2, let application = try? ApplicationIdentifier(parts[0]),
-            let role = DeviceRole(rawValue: parts[1])
+            let role = DeviceRole(word: parts[1])
         else { return nil }
         self.init(application: application, role: role)
     }
@@ -215,7 +215,7 @@ extension KnownAnchor {
         guard let app = row["app"]?.applicationValue,
             let role = row["role"]?.roleValue,
             let pem = row["pem"]?.stringValue,
-            let source = row["source"]?.stringValue.flatMap({ Source(rawValue: $0) })
+            let source = row["source"]?.stringValue.flatMap({ Source(word: $0) })
         else { return nil }
         let stored = row["steps"]?.arrayValue ?? []
         let steps = stored.compactMap(\.dataValue) + following

@@ -403,7 +403,7 @@ final class ConfigurationForwarder {
     }
 
     private func reportRefusedKeys(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
-        guard entry.verdict.flatMap({ Rejection(rawValue: $0) })?.comesOfKeys == true,
+        guard entry.verdict.flatMap({ Rejection(word: $0) })?.comesOfKeys == true,
             let desired = state.desired(entry.digest, of: entry.key)
         else { return }
         keys?.refused(desired, by: peer)

@@ -44,7 +44,7 @@ extension ApplicationRecord {
             let app = value["app"]?.applicationValue,
             let user = value["user"]?.integerValue.flatMap({ UInt32(exactly: $0) })
         else { return nil }
-        let role = value["role"]?.stringValue.map { DeviceRole(rawValue: $0) }
+        let role = value["role"]?.stringValue.map { DeviceRole(word: $0) }
         if case .some(nil) = role { return nil }
         self.init(app: app, user: user, role: role ?? nil)
         isIdentifierCleared = value["cleared"]?.booleanValue ?? false

@@ -46,7 +46,7 @@ struct ControlCommands<Daemon> {
     }
 
     private func command(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon> {
-        let type = ControlName(rawValue: request.command).flatMap(type)
+        let type = ControlName(word: request.command).flatMap(type)
         guard request.caller.isServed(with: type?.access) else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
         }

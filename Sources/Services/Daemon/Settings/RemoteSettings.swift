@@ -262,7 +262,7 @@ final class RemoteSettings {
             throw ControlFailure(.unreachable, "the device has not answered\(doubt)")
         }
         guard answer.code == 0 else {
-            let name = answer.name.flatMap { ControlFailureName(rawValue: $0) } ?? .badRequest
+            let name = answer.name.flatMap { ControlFailureName(word: $0) } ?? .badRequest
             var failure = ControlFailure(name, answer.body[BodyKey.text]?.stringValue ?? "")
             failure.facts[SettingsOutcome.checks] = answer.body[SettingsOutcome.checks]
             throw failure
@@ -275,7 +275,7 @@ final class RemoteSettings {
     private func answer(_ query: SettingsQueryFrame) async {
         let pairing = query.pairing
         guard let link = links[pairing] else { return }
-        let kind = LinkRequests.Kind(query.app, ControlName(rawValue: query.command), query.body)
+        let kind = LinkRequests.Kind(query.app, ControlName(word: query.command), query.body)
         guard links[pairing]?.answering.open(query.id, kind) == true else {
             return send(.failure(ControlFailure(.full, "another request is open")), to: query, link.send)
         }
@@ -311,7 +311,7 @@ final class RemoteSettings {
         let edit = try SettingsEdit(query)
         do throws(SettingsFailure) {
             try checkSide(of: query.app)
-            switch ControlName(rawValue: query.command) {
+            switch ControlName(word: query.command) {
             case .settingsGet: return try await rows(query)
             case .settingsSchema:
                 return try await settings.state(of: query.app, for: .pairing(query.pairing)).schemaBody
@@ -322,7 +322,7 @@ final class RemoteSettings {
             default: break
             }
         } catch { throw ControlFailure(remote: error) }
-        if ControlName(rawValue: query.command) == .settingsPress, hasPages(query) { return try await press(query) }
+        if ControlName(word: query.command) == .settingsPress, hasPages(query) { return try await press(query) }
         throw ControlFailure(.unknownCommand, "this device does not know the request")
     }
 
@@ -442,7 +442,7 @@ enum SettingsEdit {
     init?(_ query: SettingsQueryFrame) throws(ControlFailure) {
         let body = BodyFields(query.body)
         do throws(WireError) {
-            switch ControlName(rawValue: query.command) {
+            switch ControlName(word: query.command) {
             case .settingsSet: self = .set(try SettingsChange(body))
             case .settingsReset: self = .reset(try body.optionalStrings("keys"))
             default: return nil

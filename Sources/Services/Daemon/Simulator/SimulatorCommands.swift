@@ -26,7 +26,7 @@ extension SimulatedDevice: ControlResponder {
 
     func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
         let commands = ControlCommands(type: command) { name in
-            let hint = ControlName(rawValue: name) == nil ? "" : "; a real daemon does: tandem primary"
+            let hint = ControlName(word: name) == nil ? "" : "; a real daemon does: tandem primary"
             return "a simulated device knows no command '\(name)'\(hint)"
         }
         endpoint.scheduler.start { [self] in completion(await commands.answer(request, on: self)) }
