@@ -56,6 +56,14 @@ import Testing
         #expect(try Hello(body: body, from: .server).link == link)
     }
 
+    @Test func `SES-2, LIM-156: of a peer's software 128 bytes are kept, in whole characters`() throws {
+        var body = Hello.offer(software: String(repeating: "x", count: 128)).body
+        #expect(try Hello(body: body, from: .client).software.utf8.count == 128)
+        body["software"] = .string("x" + String(repeating: "\u{E9}", count: 250_000))
+        let software = try Hello(body: body, from: .client).software
+        #expect(software == "x" + String(repeating: "\u{E9}", count: 63))
+    }
+
     @Test(
         arguments: [
             ("minimum", 0), ("minimum", 2), ("maximum", "1"), ("maximum", nil), ("minimum", 4_294_967_296),

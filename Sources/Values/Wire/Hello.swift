@@ -20,7 +20,7 @@ package struct Hello: Sendable, Equatable {
 
     package var versions: Versions
     package var capabilities: [Capability]
-    /// Name and version for people; decides nothing.
+    /// Name and version for people; decides nothing. That of a peer is cut (LIM-156).
     package var software: String
     package var role: DeviceRole?
     package var device: UniqueIdentifier?
@@ -151,8 +151,8 @@ extension Hello {
         let fields = BodyFields(body)
         versions = try Versions(fields, from: end)
         let words = try fields.array("capabilities", "an array of strings", \.stringValue)
-        capabilities = words.compactMap { Capability(rawValue: $0) }
-        software = try fields.string("software")
+        capabilities = words.compactMap { Capability(word: $0) }
+        software = try fields.string("software").cut(toBytes: Limits.software)
         role = try fields.optionalChoice("role", "primary or secondary")
         device = try fields.optionalIdentifier("device")
         link = try LinkHello(fields)
@@ -205,7 +205,7 @@ extension LinkHello {
             let word = try entry.string("channel")
             let (app, sequence) = (try entry.application("app"), try entry.unsigned("sequence"))
             // A newer peer has queues in channels that this end does not know, and uses none of them here (SES-3).
-            guard let channel = Channel(rawValue: word) else { continue }
+            guard let channel = Channel(word: word) else { continue }
             marks.append(SequenceMark(app: app, channel: channel, sequence: sequence))
         }
         return marks

@@ -66,6 +66,19 @@ private final class Responder: ControlResponder {
         #expect(body["leftOut"]?.dictionaryValue == ["queues": .integer(missing + 7), "links": 3])
     }
 
+    @Test("CTL-63: one long row costs its own list, and none of many short rows")
+    func longRow() throws {
+        let client = try device.greet()
+        try client.ask("status")
+        let rows = (0..<200).map { PropertyListValue.dictionary(["app": "org.example", "waiting": .integer($0)]) }
+        let long = PropertyListValue.string(String(repeating: "x", count: 600_000))
+        responder.completions[0](.done(["applications": .array(rows), "pairings": ["hub", long]]))
+        device.scheduler.run()
+        let body = try #require(client.received(.result).first).dictionaryBody()
+        #expect(body["applications"] == .array(rows) && body["pairings"] == ["hub"])
+        #expect(body["leftOut"]?.dictionaryValue == ["pairings": 1])
+    }
+
     @Test func `CTL-2: a request carries its user, and whether that is the daemon's or root`() throws {
         let client = try device.greet(user: 1001)
         try client.ask("status")

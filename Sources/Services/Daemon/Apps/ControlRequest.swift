@@ -66,14 +66,28 @@ package struct ControlAnswer: Sendable, Equatable {
             if let frame = try? ResultFrame(to: id, command, code: code, name: name, body: body).frame() {
                 return frame
             }
-            let lists = body.compactMap { key, value in value.arrayValue.map { (name: key, rows: $0) } }
-            guard let longest = lists.max(by: { $0.rows.count < $1.rows.count }), !longest.rows.isEmpty else {
-                return nil
+            let lists = body.compactMap { key, value in
+                value.arrayValue.map { (name: key, rows: $0, bytes: $0.reduce(0) { $0 + $1.bytes }) }
             }
+            // By bytes: one row may be longer than a thousand of another list, which is then not to blame.
+            guard let longest = lists.max(by: { $0.bytes < $1.bytes }), !longest.rows.isEmpty else { return nil }
             let kept = longest.rows.prefix(longest.rows.count / 2)
             body[longest.name] = .array(Array(kept))
             let before = leftOut[longest.name]?.integerValue ?? 0
             leftOut[longest.name] = .integer(before + Int64(longest.rows.count - kept.count))
+        }
+    }
+}
+
+extension PropertyListValue {
+    /// Roughly the bytes of a row in a frame; 8 for each value, so that no row has none.
+    fileprivate var bytes: Int {
+        switch self {
+        case .string(let text): 8 + text.utf8.count
+        case .data(let bytes): 8 + bytes.count
+        case .array(let values): values.reduce(8) { $0 + $1.bytes }
+        case .dictionary(let pairs): pairs.reduce(8) { $0 + $1.key.utf8.count + $1.value.bytes }
+        case .boolean, .integer, .unsigned, .real, .date: 8
         }
     }
 }
