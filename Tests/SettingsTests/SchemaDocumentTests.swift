@@ -33,6 +33,25 @@ import Testing
         }
     }
 
+    @Test("SCH-2, LIM-154: names over their length and labels of many marks are never compared by Unicode")
+    func marks() throws {
+        let marks = ["\u{301}\u{316}", "\u{316}\u{301}"].map { String(repeating: $0, count: 100) }
+        let long = SettingsSchema(
+            marks.map {
+                SettingDeclaration(name: $0, type: .boolean, editor: .toggle, summary: "", initialValue: .boolean(true))
+            }, isForeign: true)
+        #expect(long.problems == marks.map { .invalidName($0) } && long.index(of: marks[0]) == nil)
+        let choices = (marks + ["\u{E9}", "e\u{301}"]).map { SettingChoice(label: $0, value: .integer($0.utf8.count)) }
+        let schema = SettingsSchema(
+            [
+                SettingDeclaration(
+                    name: "volume", type: .integer, editor: .choice, summary: "", choices: choices,
+                    initialValue: .integer(2))
+            ], isForeign: true)
+        #expect(schema.problems == [.duplicateLabel(property: "volume", label: "e\u{301}")])
+        #expect(location(Self.row(["type": "set", "default": [.string(marks[0])]]))?.hasSuffix("default") == true)
+    }
+
     @Test("SCH-1, SCH-5: random declarations are read back as they were, and equal ones are equal bytes")
     func roundTrip() throws {
         var random = SeededGenerator(seed: 14)

@@ -106,6 +106,19 @@ import Testing
         #expect(SettingType.allCases.filter(\.isSignable) == [.boolean, .integer, .float, .double, .string, .strings])
     }
 
+    @Test("SET-41, LIM-154: an element with many combining marks in a row is refused by name")
+    func marks() {
+        func list(_ count: Int) -> PropertyListValue {
+            .array([.string("a" + String(repeating: "\u{301}", count: count))])
+        }
+        let schema = SettingsSchema([Self.declaration(.set, .set([]))])
+        #expect(SettingValue(list(30), as: .set) != nil && SettingValue(list(31), as: .set) == nil)
+        #expect(SettingValue(list(31), as: .strings) != nil, "the elements of a list are not compared")
+        #expect(schema.mistype(list(31), at: 0).rule.name == "not-storable")
+        #expect(schema.mistype(["a", 1], at: 0).rule == .type(.set))
+        #expect(schema.problem(of: .array(list(31).arrayValue ?? []), at: 0)?.rule.name == "not-storable")
+    }
+
     @Test("SET-43: a value that no property list can hold is refused where it is set")
     func whatCannotBeStoredIsRefused() {
         let cases: [(SettingType, SettingValue)] = [

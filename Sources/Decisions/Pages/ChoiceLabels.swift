@@ -1,12 +1,13 @@
 // Labels of an entry's values: titles, short titles and pictures beside them, found by the value in the property's
 // type.
 
+import TandemBase
 import TandemPropertyList
 import TandemSettings
 
 /// Indices of values, of equal ones the first. A list may have thousands, and is looked through for each of them.
 struct ValueIndices {
-    private let indices: [String: Int]
+    private let indices: [ComparedText: Int]
 
     init(_ values: [PropertyListValue?]) {
         indices = Dictionary(values.enumerated().map { (Self.name($1), $0) }) { first, _ in first }
@@ -15,7 +16,9 @@ struct ValueIndices {
     func index(of value: PropertyListValue?) -> Int? { indices[Self.name(value)] }
 
     /// Equal values of one kind have one text.
-    private static func name(_ value: PropertyListValue?) -> String { value.map { "\($0.kind) \($0)" } ?? "" }
+    private static func name(_ value: PropertyListValue?) -> ComparedText {
+        ComparedText(value.map { "\($0.kind) \($0)" } ?? "")
+    }
 }
 
 /// Texts and pictures of an entry's values: lists of one length.

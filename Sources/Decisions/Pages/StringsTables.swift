@@ -1,5 +1,6 @@
 // Translations of a bundle's texts: strings by language, table and key. A text that no table has stands for itself.
 
+import TandemBase
 package import TandemPropertyList
 
 package struct StringsTables: Sendable, Equatable {
@@ -77,6 +78,8 @@ package struct StringsTables: Sendable, Equatable {
         }
 
         private func found(_ key: String, _ tables: [String]) -> (text: String, tag: String)? {
+            // A text that takes long to compare has no translation.
+            guard !languages.isEmpty, !CombiningMarks.areMany(in: key) else { return nil }
             for language in languages {
                 for table in tables {
                     if let text = language.tables[table]?[key] { return (text, language.tag) }
@@ -118,7 +121,7 @@ package struct StringsTables: Sendable, Equatable {
                 let texts = list.arrayValue ?? []
                 let pairs = stride(from: 0, to: texts.count - texts.count % 2, by: 2).compactMap { index in
                     texts[index].stringValue.flatMap { key in texts[index + 1].stringValue.map { (key, $0) } }
-                }
+                }.filter { !CombiningMarks.areMany(in: $0.0) }
                 _ = add(Dictionary(pairs) { first, _ in first }, table: table, language: language)
             }
         }

@@ -181,10 +181,11 @@ package struct ProvidedNames: Sendable, Equatable {
 
     /// Nil if they are more than 16, or one is not 1 to 64 bytes without NUL (LIM-32).
     package init?(_ names: some Sequence<String>) {
+        let names = Array(names)
+        // Lengths first: comparing long texts may take long.
+        guard names.allSatisfy({ $0.isText(within: Limits.providedName) }) else { return nil }
         let sorted = Set(names).sorted()
-        guard sorted.count <= Limits.providedNames,
-            sorted.allSatisfy({ $0.isText(within: Limits.providedName) })
-        else { return nil }
+        guard sorted.count <= Limits.providedNames else { return nil }
         self.init(valid: sorted)
     }
 

@@ -2,6 +2,7 @@
 // kept with the edits and offered again; a value that is in force needs none of them. Each keeps the rules of its
 // property.
 
+import TandemBase
 package import TandemPattern
 package import TandemPropertyList
 
@@ -78,12 +79,12 @@ package struct AddedChoices: Sendable, Equatable {
         guard rows.count <= countLimit.ofList else {
             throw fault(key, "a list has at most \(countLimit.ofList) added values")
         }
-        var labels = Set(declaration.choices.map(\.label))
+        var labels = Set(declaration.choices.map { ComparedText($0.label) })
         for row in rows {
             guard let row = row.dictionaryValue, let label = row["label"]?.stringValue, let form = row["value"] else {
                 throw fault(key, "an added value is a dictionary of 'label' and 'value'")
             }
-            guard (1...labelLimit).contains(label.utf8.count), labels.insert(label).inserted else {
+            guard (1...labelLimit).contains(label.utf8.count), labels.insert(ComparedText(label)).inserted else {
                 throw fault(key, "a label has 1 to \(labelLimit) bytes and stands once")
             }
             _ = try schema.edit(key, form, by: .user, isLoose: false, within: &steps).get()

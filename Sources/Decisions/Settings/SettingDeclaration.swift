@@ -185,7 +185,9 @@ extension SettingDeclaration {
     func brokenRule(
         by value: SettingValue, pattern: Pattern?, within steps: inout PatternSteps
     ) -> SettingError.Rule? {
-        guard value.isOf(type, allowsNothing: allowsNothing) else { return .type(type) }
+        guard value.isOf(type, allowsNothing: allowsNothing) else {
+            return value.propertyListValue?.rule(notOf: type) ?? .type(type)
+        }
         if value == .nothing { return nil }
         return brokenBound(by: value) ?? brokenStorage(by: value) ?? brokenChoice(by: value)
             ?? Self.brokenPattern(by: value, pattern: pattern, within: &steps) ?? brokenReading(by: value)

@@ -40,10 +40,10 @@ public enum SettingValue: Sendable, Equatable {
     /// for Unicode are one element, as in a `Set<String>`.
     public static func set(_ elements: [PropertyListValue]) -> SettingValue {
         let texts = elements.map { (text: $0.description, element: $0) }
-        var known: Set<String> = []
+        var known: Set<ComparedText> = []
         return .array(
             texts.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }
-                .filter { known.insert($0.text).inserted }.map(\.element))
+                .filter { known.insert(ComparedText($0.text)).inserted }.map(\.element))
     }
 
     func isOf(_ type: SettingType, allowsNothing: Bool) -> Bool {
@@ -145,7 +145,7 @@ extension SettingValue {
         case (.date(let date), .date): self = .date(date)
         case (.string(let text), .url): self.init(SettingURL(text).map { .url($0) })
         case (.array(let values), .array): self = .array(values)
-        case (.array(let values), .set): self.init(values.allSatisfy { $0.stringValue != nil } ? .set(values) : nil)
+        case (.array(let values), .set): self.init(values.isOfSet ? .set(values) : nil)
         case (.dictionary(let pairs), .dictionary): self = .dictionary(pairs)
         case (.dictionary(let pairs), .coded): self.init(CodedSetting(pairs).map { .coded($0) })
         case (_, .boolean), (_, .integer), (_, .float), (_, .double), (_, .string), (_, .strings), (_, .data),
@@ -177,6 +177,21 @@ extension SettingValue {
     private init?(_ value: SettingValue?) {
         guard let value else { return nil }
         self = value
+    }
+}
+
+extension [PropertyListValue] {
+    /// Whether they are elements of a set: texts that Swift compares at once.
+    fileprivate var isOfSet: Bool { allSatisfy { $0.stringValue.map { !CombiningMarks.areMany(in: $0) } ?? false } }
+}
+
+extension PropertyListValue {
+    /// The rule that a value breaks which is none of the type. A text with many marks is no element of a set: every
+    /// process that has the set compares it, the app too.
+    func rule(notOf type: SettingType) -> SettingError.Rule {
+        let texts = type == .set ? arrayValue?.compactMap(\.stringValue) ?? [] : []
+        guard texts.contains(where: { CombiningMarks.areMany(in: $0) }) else { return .type(type) }
+        return .notStorable("an element has over \(CombiningMarks.longestRun) combining marks in a row")
     }
 }
 

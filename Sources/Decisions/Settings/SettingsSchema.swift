@@ -3,6 +3,7 @@
 // applied and every mistake is listed. A schema with problems still works for its sound properties, so that a report
 // can be complete.
 
+import TandemBase
 import TandemPattern
 package import TandemPropertyList
 
@@ -28,16 +29,21 @@ package struct SettingsSchema: Sendable {
         self.declarations = declarations
         patterns = check.patterns
         patternBytes = check.patternBytes
-        indices = Dictionary(declarations.enumerated().map { ($1.name, $0) }) { first, _ in first }
+        let named = declarations.enumerated().filter { Self.isName($1.name) }
+        indices = Dictionary(named.map { ($1.name, $0) }) { first, _ in first }
         problems = check.problems
         if isForeign { return }
         let ofDefaults = problems(ofDefaults: declarations.map(\.initialValue))
         problems += choiceProblems + ofDefaults.compactMap(\.self)
     }
 
+    /// Whether a text is as long as a name may be: a key in a property list (LIM-12). Looked at before it is compared.
+    fileprivate static func isName(_ text: String) -> Bool { (1...256).contains(text.utf8.count) }
+
     /// The index of a property in ``declarations``; nil if there is none of that name.
     package func index(of name: String) -> Int? {
-        guard let index = indices[name], declarations[index].name.utf8.elementsEqual(name.utf8) else { return nil }
+        guard Self.isName(name), let index = indices[name], declarations[index].name.utf8.elementsEqual(name.utf8)
+        else { return nil }
         return index
     }
 
@@ -146,7 +152,7 @@ extension SettingsSchema {
         let declaration = declarations[index]
         return SettingError(
             property: declaration.name, value: declaration.isSecret ? SettingError.redacted : value.shown,
-            rule: .type(declaration.type))
+            rule: value.rule(notOf: declaration.type))
     }
 }
 
@@ -200,9 +206,8 @@ private struct DeclarationCheck {
     }
 
     private mutating func checkName(_ name: String) {
-        if !(1...256).contains(name.utf8.count) || name == PreferenceEntries.shadowKey {
-            problems.append(.invalidName(name))
-        }
+        guard SettingsSchema.isName(name) else { return problems.append(.invalidName(name)) }
+        if name == PreferenceEntries.shadowKey { problems.append(.invalidName(name)) }
         if !names.insert(name).inserted { problems.append(.duplicateName(name)) }
     }
 
@@ -210,8 +215,8 @@ private struct DeclarationCheck {
         if declaration.editor.needsChoices, declaration.choices.isEmpty {
             problems.append(.noChoices(property: declaration.name))
         }
-        var labels: Set<String> = []
-        for choice in declaration.choices where !labels.insert(choice.label).inserted {
+        var labels: Set<ComparedText> = []
+        for choice in declaration.choices where !labels.insert(ComparedText(choice.label)).inserted {
             problems.append(.duplicateLabel(property: declaration.name, label: choice.label))
         }
     }
