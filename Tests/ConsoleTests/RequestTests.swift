@@ -45,6 +45,26 @@ import Testing
         #expect(status("get", Browser.head()) == 405)
     }
 
+    @Test("CON-5, LIM-157: no text of combining marks is compared by Unicode")
+    func marks() {
+        let marks = String(repeating: "\u{301}\u{316}", count: 200)
+        #expect(status("GET", Browser.head([("x-\u{E9}", "1")])) == 400)
+        #expect(status("GET", Browser.head([("H\u{F6}st", "127.0.0.1:80")])) == 400)
+        #expect(status("GET", [("Host", "127.0.0.1:80" + marks)]) == 421)
+        #expect(status("GET", Browser.head([("Origin", marks)])) == 403)
+        #expect(status("GET", Browser.head([("Sec-Fetch-Site", marks)])) == 403)
+        #expect(status("GET" + marks, Browser.head()) == 405)
+        #expect(status("GET", Browser.head([("User-Agent", "\u{E9}")])) == nil, "which nobody reads")
+        let request = WebRequest(marks, "/", fields: [("Cookie", "a=\u{E9}; \(marks)=2; b=3"), ("Host", marks)])
+        #expect(request.values("host").allSatisfy { $0.utf8.allSatisfy { $0 == UInt8(ascii: "?") } })
+        #expect(request.cookies("a") == ["??"] && request.cookies("b") == ["3"])
+        #expect(request.method.utf8.allSatisfy { $0 == UInt8(ascii: "?") })
+        let (app, long) = ("/apps/org.example.lamp/pages/", String(repeating: "a", count: 256))
+        #expect(ConsoleRoute(path: app + long) != nil && ConsoleRoute(path: app + long + "a") == nil)
+        #expect(ConsoleRoute(path: app + "%CC%81") != nil && ConsoleRoute(path: "/apps%CC%81") == nil)
+        #expect(ConsoleRoute(path: "/\u{301}apps") == nil, "a slash is a byte")
+    }
+
     @Test("CON-5: a name without a port has the console's own, and browsers leave out the scheme's")
     func names() {
         let places: [(name: String, scheme: String, bound: UInt16?, text: String)] = [
@@ -91,6 +111,8 @@ import Testing
         let most = (0..<FormFields.countLimit).map { "f\($0)=" }.joined(separator: "&")
         #expect(FormFields(Array(most.utf8)) != nil)
         #expect(FormFields(Array((most + "&g=").utf8)) == nil)
+        let name = String(repeating: "n", count: FormFields.nameLimit)
+        #expect(FormFields(Array("\(name)=".utf8)) != nil && FormFields(Array("\(name)n=".utf8)) == nil)
         #expect(FormFields([]) != nil)
     }
 

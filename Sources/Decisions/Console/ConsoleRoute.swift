@@ -34,10 +34,12 @@ package enum ConsoleRoute: Sendable, Hashable {
 
     /// Reads the path of a request's target, without its query.
     package init?(path: String) {
-        guard path.hasPrefix("/") else { return nil }
+        let bytes = path.utf8
+        guard bytes.first == UInt8(ascii: "/") else { return nil }
         var segments: [String] = []
-        for segment in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            guard let text = PercentText.decode(Array(segment.utf8)) else { return nil }
+        for segment in bytes.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            // Before it is compared: one that Unicode compares slowly may be as long as a request's head.
+            guard let text = PercentText.decode(segment), text.utf8.count <= Self.segmentLimit else { return nil }
             segments.append(text)
         }
         switch segments {
@@ -54,6 +56,8 @@ package enum ConsoleRoute: Sendable, Hashable {
     }
 
     private static let new = "new"
+    /// Bytes of a segment (LIM-157): the name of an app, a page or a list, which are keys of property lists.
+    private static let segmentLimit = 256
 
     private init?(inApp segments: [String]) {
         var rest = segments[...]

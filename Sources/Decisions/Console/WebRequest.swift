@@ -13,13 +13,13 @@ package struct WebRequest: Sendable {
     package var body: [UInt8]
 
     package init(_ method: String, _ target: String, fields: [(name: String, value: String)], body: [UInt8] = []) {
-        self.method = method
+        self.method = method.plain
         self.target = target
         self.fields = fields
         self.body = body
     }
 
-    package var path: String { String(target.prefix { $0 != "?" }) }
+    package var path: String { String(decoding: target.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self) }
 
     /// The fields of the query; nil if it has none that read.
     var query: FormFields? { FormFields(Array(target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())) }
@@ -53,9 +53,12 @@ package struct WebRequest: Sendable {
         }.map(\.element.tag)
     }
 
+    /// The values of a field, with marks in the place of what is not ASCII: no field that the console reads has it, and
+    /// anybody may send what Unicode compares slowly.
     /// - Parameter name: in lower case.
     package func values(_ name: String) -> [String] {
-        fields.filter { $0.name.lowercased() == name }.map(\.value)
+        fields.filter { $0.name.utf8.count == name.utf8.count && $0.name.lowercased().utf8.elementsEqual(name.utf8) }
+            .map(\.value.plain)
     }
 
     /// All values of the cookies of a name, in their order.
@@ -154,6 +157,9 @@ package struct RequestGate: Sendable {
 
     /// The refusal of a request by its head; nil for one whose body may be read.
     package func refusal(of request: WebRequest) -> WebAnswer? {
+        guard request.fields.allSatisfy({ $0.name.utf8.allSatisfy { $0 < 0x80 } }) else {
+            return WebAnswer(400, "the name of a field has ASCII only\n", closes: true)
+        }
         let host = request.values("host")
         guard host.count == 1, hosts.contains(host[0].lowercased()) else {
             let text = "this console has another name; start it with --name HOST:PORT, as the browser calls it\n"
@@ -198,9 +204,19 @@ package struct RequestGate: Sendable {
     }
 }
 
+extension String {
+    /// The text with `?` for each byte that is not ASCII.
+    fileprivate var plain: String {
+        guard !utf8.allSatisfy({ $0 < 0x80 }) else { return self }
+        return String(decoding: utf8.map { $0 < 0x80 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+    }
+}
+
 package struct FormFields: Sendable, Equatable {
     /// Fields of a form (LIM-124): three for each property of the largest schema, and room.
     package static let countLimit = 4096
+    /// Bytes of a field's name (LIM-124): the escaped one of a property, and the word before it.
+    package static let nameLimit = 1024
 
     private var values: [String: String] = [:]
 
@@ -213,7 +229,7 @@ package struct FormFields: Sendable, Equatable {
         guard fields.count <= Self.countLimit else { return nil }
         for field in fields {
             let parts = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentText.decode(parts[0], plusIsBlank: true),
+            guard let name = PercentText.decode(parts[0], plusIsBlank: true), name.utf8.count <= Self.nameLimit,
                 let value = PercentText.decode(parts.dropFirst().first ?? [], plusIsBlank: true)
             else { return nil }
             values[name] = value
