@@ -44,10 +44,10 @@ package struct JoinRequest: Sendable, Equatable {
     package init(body: PropertyListDictionary) throws(WireError) {
         let fields = BodyFields(body)
         let word = try fields.string("method")
-        guard word == "token" || word == "trust" else {
+        let isToken = word.isWord("token")
+        guard isToken || word.isWord("trust") else {
             throw .invalidValue(key: "method", expected: "token or trust")
         }
-        let isToken = word == "token"
         let keys = ["method", "name", "reportKey", "minimum", "maximum"] + (isToken ? ["token", "proof"] : [])
         try fields.refuseKeys(otherThan: keys)
         method = isToken ? try .token(fields.token("token"), proof: fields.proof("proof")) : .trust

@@ -148,8 +148,8 @@ extension CarrierStatement {
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("typ", "'carrier'") { $0.stringValue == "carrier" ? true : nil }
-        _ = try fields.required("spec", "'1.0'") { $0.stringValue == "1.0" ? true : nil }
+        _ = try fields.required("typ", "'carrier'") { $0.stringValue?.isWord("carrier") == true ? true : nil }
+        _ = try fields.required("spec", "'1.0'") { $0.stringValue?.isWord("1.0") == true ? true : nil }
         device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
         pairing = try fields.required("pairing", "16 bytes of data") { $0.identifierValue }
         application = try fields.required("app", "an application identifier") { $0.applicationValue }

@@ -157,7 +157,7 @@ package struct ReloadReply: Sendable, Equatable {
     ///   - waiting: that of what waits for the app, whose file it may have loaded already (CFG-37).
     /// - Returns: nil for an answer of another form, or about other bytes, which counts as none (CFG-43).
     package init?(_ message: PropertyListDictionary, applied: [UInt8]?, waiting: [UInt8]? = nil) {
-        if message["tandem.verdict"]?.stringValue == Verdict.applied.name {
+        if message["tandem.verdict"]?.stringValue?.isWord(Verdict.applied.name) == true {
             guard let value = message["tandem.loaded"] else {
                 fault = nil
                 return
@@ -193,7 +193,9 @@ package struct UnreadConfiguration: Sendable, Equatable {
     }
 
     package init?(_ message: PropertyListDictionary) {
-        guard message["tandem.verdict"]?.stringValue == UnjudgedOffer.name, message["tandem.digest"] == nil else {
+        guard message["tandem.verdict"]?.stringValue?.isWord(UnjudgedOffer.name) == true,
+            message["tandem.digest"] == nil
+        else {
             return nil
         }
         text = message["tandem.text"]?.stringValue ?? "the app cannot read its configuration"
@@ -225,7 +227,8 @@ package struct UnjudgedOffer: Sendable, Equatable {
     }
 
     package init?(_ message: PropertyListDictionary) {
-        guard message["tandem.verdict"]?.stringValue == Self.name, let digest = message["tandem.digest"]?.digestValue
+        guard message["tandem.verdict"]?.stringValue?.isWord(Self.name) == true,
+            let digest = message["tandem.digest"]?.digestValue
         else { return nil }
         self.digest = digest
         text = message["tandem.text"]?.stringValue ?? "the app cannot read its key sets"

@@ -80,7 +80,7 @@ extension ConfigurationReport {
 extension ConfigurationReport {
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
         var fields = FieldReader(dictionary)
-        _ = try fields.required("typ", "'report'") { $0.stringValue == "report" ? true : nil }
+        _ = try fields.required("typ", "'report'") { $0.stringValue?.isWord("report") == true ? true : nil }
         form = try fields.required("spec", "'1.0' or '1.1'") { $0.stringValue.flatMap { Form(word: $0) } }
         device = try fields.required("device", "16 bytes of data") { $0.identifierValue }
         counter = try fields.required("counter", "an integer from 1") { $0.positiveValue }

@@ -14,6 +14,9 @@ extension RawRepresentable<String> {
 extension String {
     /// Whether it is short and plain enough for a word of a closed list (LIM-153).
     @inlinable package var mayBeWord: Bool { utf8.count <= 64 && utf8.allSatisfy { $0 < 0x80 } }
+
+    /// Whether a text from outside is this word.
+    package func isWord(_ word: String) -> Bool { mayBeWord && self == word }
 }
 
 /// Runs of combining marks in a text.

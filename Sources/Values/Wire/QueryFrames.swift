@@ -222,7 +222,7 @@ extension OutstandingPage.Item {
     fileprivate init?(_ fields: PropertyListDictionary) {
         guard let id = fields[BodyKey.id]?.identifierValue else { return nil }
         self.id = id
-        isStored = fields[BodyKey.state]?.stringValue == Self.stored
+        isStored = fields[BodyKey.state]?.stringValue?.isWord(Self.stored) == true
         size = fields[BodyKey.size]?.integerValue.flatMap { Int(exactly: $0) } ?? 0
         topic = fields[BodyKey.topic]?.stringValue
         kind = fields[BodyKey.kind]?.stringValue
