@@ -174,6 +174,8 @@ let gallery: [Target] = [
         path: "Tests/Gallery", exclude: ["Settings.bundle", "walk.txt"], swiftSettings: strict, linkerSettings: lean)
 ]
 
+let daemon = ["TandemDaemon", "TandemDaemonTestSupport", "TandemTLS"] + values + decisions + machinery
+
 let testTargets: [Target] = [
     .target(name: "CTandemTestSupport", path: "Tests/CTestSupport"),
     .target(
@@ -212,7 +214,14 @@ let testTargets: [Target] = [
     tests("Reactor", imports: ["TandemReactor"] + values),
     tests("Transport", imports: ["TandemTransport", "TandemReactor"] + values),
     tests("Store", imports: machinery + values + ["CTandemSQLite"]),
-    tests("Daemon", imports: ["TandemDaemon", "TandemTLS"] + values + decisions + machinery),
+    .target(
+        name: "TandemDaemonTestSupport",
+        dependencies: (["TandemDaemon", "TandemTestSupport", "TandemTLS"] + values + decisions + machinery)
+            .map { .byName(name: $0) },
+        path: "Tests/DaemonTestSupport", swiftSettings: strict),
+    // Three modules: the compiler's work for the macros of one module grows with the square of their number.
+    tests("Daemon", imports: daemon), tests("DaemonConfiguration", imports: daemon),
+    tests("DaemonDelivery", imports: daemon),
     tests(
         "PairedSession",
         imports: ["PairedSession", "PairedSessionFoundation", "PairedConfiguration", "TandemDaemon"] + values

@@ -1,6 +1,7 @@
 // Accounts of users on a local socket (SES-58 to SES-60, LIM-47, LIM-48): no user takes what another one needs.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemReactor
 import TandemSession
 import TandemTestSupport

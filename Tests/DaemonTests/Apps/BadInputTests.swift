@@ -1,6 +1,7 @@
 // Bad input from strangers: each gets one refusal by name and is closed, and no other connection notices.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemTestSupport
 import TandemTransport

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemOperations
 import TandemPropertyList
 import TandemTestSupport

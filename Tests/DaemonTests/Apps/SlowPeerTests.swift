@@ -1,6 +1,7 @@
 // Peers that are silent, slow or do not read (LIM-3, LIM-4, LIM-6): each is closed in its own time, by a manual clock.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemTestSupport
 import TandemTransport
 import TandemWire

@@ -1,6 +1,7 @@
 // Answers to requests: one from the connection that was asked, and no other.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemReactor
 import TandemSession
 import TandemTestSupport

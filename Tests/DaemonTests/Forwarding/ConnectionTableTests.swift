@@ -1,5 +1,6 @@
 // The table of connections: found by number whatever the order they came in, and gone when removed.
 
+import TandemDaemonTestSupport
 import TandemSession
 import Testing
 

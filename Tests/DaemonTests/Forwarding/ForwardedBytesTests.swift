@@ -1,6 +1,7 @@
 // FRM-12 over all sizes and all cuts: the bytes that leave are the bytes that came, however the stream was cut.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemReactor
 import TandemTestSupport
 import TandemTransport

@@ -2,6 +2,7 @@
 // came.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemReactor
 import TandemTestSupport

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPairing
 import TandemPropertyList
 import TandemReactor
@@ -105,7 +106,7 @@ import Testing
         let outcome = join(primary, .link(own))
         network.scheduler.run()
         #expect(outcome.error == .answer(.ownDevice) && network.connections == 0)
-        let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: primary.key))
+        let peer = try RawLink(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: primary.key))
         network.scheduler.run()
         let claim = PairingRegistry.OwnDevice(
             pin: try LinkedDevice("x", on: network.scheduler).pin, claim: primary.claim)
@@ -155,12 +156,12 @@ import Testing
     @Test func aProofMadeForAnotherConnectionIsRefused() throws {
         let link = try link()
         let identity = try TLSIdentity(key: secondary.key)
-        let first = try RawPeer(over: network.connect(to: primary.acceptor), identity: identity)
+        let first = try RawLink(over: network.connect(to: primary.acceptor), identity: identity)
         network.scheduler.run()
         let exporter = try #require(first.channelBinding)
         let attempt = JoinAttempt(credential: .link(link), own: secondary.own, exporter: exporter)
         let request = try attempt.request(peer: primary.pin)
-        let second = try RawPeer(over: network.connect(to: primary.acceptor), identity: identity)
+        let second = try RawLink(over: network.connect(to: primary.acceptor), identity: identity)
         try second.send(Envelope(.join).with(body: request.body))
         network.scheduler.run()
         #expect(second.refusals == ["join-refused"])
@@ -220,7 +221,7 @@ import Testing
     }
 
     @Test func aBrokenJoinIsRefusedByItsKey() throws {
-        let peer = try RawPeer(
+        let peer = try RawLink(
             over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: .generate()))
         try peer.send(Envelope(.join).with(body: ["method": "token", "name": "x"]))
         network.scheduler.run()
@@ -229,12 +230,12 @@ import Testing
 
     /// The join against a primary that answers with this body, whatever it is asked, and the names of its refusals.
     private func join(answeredWith body: PropertyListDictionary) throws -> (outcome: Outcome, refusals: [String]) {
-        var peer: RawPeer?
+        var peer: RawLink?
         let outcome = join(
             secondary, .link(try link()),
             over: StreamSource { [network] _, completion in
                 let (near, far) = InProcessStream.pair(on: network.scheduler)
-                peer = try? RawPeer(over: far, identity: TLSIdentity(key: primary.key), side: .server)
+                peer = try? RawLink(over: far, identity: TLSIdentity(key: primary.key), side: .server)
                 completion(.success(near))
                 return {}
             })
@@ -266,7 +267,7 @@ import Testing
 
     @Test func aReportKeyThatIsNoKeyIsRefused() throws {
         let link = try link()
-        let peer = try RawPeer(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: secondary.key))
+        let peer = try RawLink(over: network.connect(to: primary.acceptor), identity: TLSIdentity(key: secondary.key))
         network.scheduler.run()
         let own = PairingRegistry.OwnDevice(
             pin: secondary.pin, claim: JoinClaim(name: "panel", reportKey: [1, 2, 3]))

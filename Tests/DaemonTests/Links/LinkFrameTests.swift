@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemSession
 import TandemTestSupport
@@ -16,7 +17,7 @@ import Testing
     private let others = UniqueIdentifier.random()
 
     /// A primary whose ready link has a forwarder, and the raw peer at its other end.
-    private func link() throws -> (primary: LinkedDevice, peer: RawPeer) {
+    private func link() throws -> (primary: LinkedDevice, peer: RawLink) {
         let (primary, peer) = try network.rawSecondary(in: mine)
         try primary.remember(others, .primary, peer: LinkedDevice("kiosk", on: network.scheduler))
         try peer.greet(mine)

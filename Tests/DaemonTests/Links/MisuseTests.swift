@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPairing
 import TandemTLS
 import TandemTestSupport
@@ -16,7 +17,7 @@ import Testing
     private let app = try? ApplicationIdentifier("com.example.lights")
     /// A primary with two paired secondaries, the first of which speaks raw frames.
     private let primary: LinkedDevice
-    private let peer: RawPeer
+    private let peer: RawLink
     private let mine = UniqueIdentifier.random()
     private let others = UniqueIdentifier.random()
 
@@ -56,7 +57,7 @@ import Testing
             pairing: mine, at: try SocketAddress(TestNetwork.address), context: panel.context, source: source,
             random: { 0 }, record: { [weak panel, mine] in panel?.registry[mine] })
         dialer.start()
-        let server = try RawPeer(over: far, identity: TLSIdentity(key: gateway.key), side: .server)
+        let server = try RawLink(over: far, identity: TLSIdentity(key: gateway.key), side: .server)
         network.scheduler.run()
         let link = LinkHello(name: "gateway", epoch: 1, instance: .random(), received: [], sent: [])
         let hello = Hello(
@@ -152,7 +153,7 @@ import Testing
     }
 }
 
-extension RawPeer {
+extension RawLink {
     /// Says hello for a pairing, or none, as a secondary would.
     func greet(
         _ pairing: UniqueIdentifier?, role: DeviceRole = .secondary, epoch: UInt64 = 1,

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPairing
 import TandemReactor
 import TandemTestSupport
@@ -80,9 +81,9 @@ import Testing
         let devices = try linkedDevices("unix", connections: 3)
         let (acceptor, dialer) = (devices.acceptor, devices.dialer)
         let path = directory.path("device.sock")
-        var strangers = try (0..<2).map { _ in try TandemTestSupport.RawPeer(connectingTo: path) }
+        var strangers = try (0..<2).map { _ in try RawPeer(connectingTo: path) }
         loop.run { acceptor.unknownConnections == 2 }
-        let refused = try TandemTestSupport.RawPeer(connectingTo: path)
+        let refused = try RawPeer(connectingTo: path)
         var isLate = false
         loop.schedule(after: .seconds(3)) { isLate = true }
         loop.run { ((try? refused.receiveAvailable()) ?? []).isEmpty && refused.isEnded || isLate }
@@ -90,7 +91,7 @@ import Testing
         #expect(acceptor.unknownConnections == 2 && dialer.status == .linked)
         strangers.removeLast().disappear()
         loop.run { acceptor.unknownConnections == 1 }
-        strangers.append(try TandemTestSupport.RawPeer(connectingTo: path))
+        strangers.append(try RawPeer(connectingTo: path))
         loop.run { acceptor.unknownConnections == 2 }
         dialer.stop()
         acceptor.close()

@@ -4,6 +4,7 @@
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemDelivery
 import TandemTLS
 import TandemTestSupport
@@ -20,14 +21,14 @@ import Testing
         return primary
     }
 
-    private func stranger(at device: LinkedDevice, key: DevicePrivateKey = .generate()) throws -> RawPeer {
-        try RawPeer(over: network.connect(to: device.acceptor), identity: TLSIdentity(key: key))
+    private func stranger(at device: LinkedDevice, key: DevicePrivateKey = .generate()) throws -> RawLink {
+        try RawLink(over: network.connect(to: device.acceptor), identity: TLSIdentity(key: key))
     }
 
     @Test(arguments: ["GET / HTTP/1.1\r\n\r\n", "<?xml version=\"1.0\"?>", "bplist00", "\0\0\0\u{8}bplist00"])
     func plainBytesEndTheConnectionAsNoTLS(text: String) throws {
         let device = try primary()
-        let peer = try RawPeer(over: network.connect(to: device.acceptor))
+        let peer = try RawLink(over: network.connect(to: device.acceptor))
         peer.send(Array(text.utf8) + [UInt8](repeating: 0x20, count: 600))
         network.scheduler.run()
         #expect(peer.isClosed)
@@ -111,7 +112,7 @@ import Testing
 
     @Test func aSilentStrangerIsClosedAfterTenSeconds() throws {
         let device = try primary()
-        let silent = try RawPeer(over: network.connect(to: device.acceptor))
+        let silent = try RawLink(over: network.connect(to: device.acceptor))
         let secured = try stranger(at: device)
         network.scheduler.advance(by: .milliseconds(9900))
         #expect(!silent.isClosed && !secured.isClosed)
@@ -122,7 +123,7 @@ import Testing
 
     @Test func aByteASecondIsClosedAfterTenSeconds() throws {
         let device = try primary()
-        let plain = try RawPeer(over: network.connect(to: device.acceptor))
+        let plain = try RawLink(over: network.connect(to: device.acceptor))
         let secured = try stranger(at: device)
         let hello: [UInt8] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3] + [UInt8](repeating: 0, count: 40)
         for second in 0..<11 {
@@ -136,9 +137,9 @@ import Testing
 
     @Test func aFloodOfHalfOpenConnectionsGivesWayAndAPairedDeviceGetsIn() throws {
         let (device, secondary) = try network.pairedDevices()
-        var flood: [RawPeer] = []
+        var flood: [RawLink] = []
         for _ in 0..<1000 {
-            flood.append(try RawPeer(over: network.connect(to: device.acceptor)))
+            flood.append(try RawLink(over: network.connect(to: device.acceptor)))
             #expect(device.acceptor.unknownConnections <= Limits.unpinnedConnections)
         }
         network.scheduler.run()
@@ -166,9 +167,9 @@ import Testing
         let (device, secondary) = try network.pairedDevices()
         network.faults.delay = .milliseconds(50) ... .milliseconds(50)
         let dialer = try network.dialer(of: secondary)
-        var flood: [RawPeer] = []
+        var flood: [RawLink] = []
         for millisecond in 0..<1000 {
-            let stranger = try RawPeer(over: network.connect(to: device.acceptor))
+            let stranger = try RawLink(over: network.connect(to: device.acceptor))
             if strangersSend { stranger.send([22]) }
             flood.append(stranger)
             if millisecond == 400 { dialer.start() }
@@ -226,8 +227,8 @@ import Testing
 
     @Test func aRunningLinkDoesNotFeelAFlood() throws {
         let (device, secondary, dialer) = try network.linkedDevices()
-        var flood: [RawPeer] = []
-        for _ in 0..<400 { flood.append(try RawPeer(over: network.connect(to: device.acceptor))) }
+        var flood: [RawLink] = []
+        for _ in 0..<400 { flood.append(try RawLink(over: network.connect(to: device.acceptor))) }
         network.scheduler.advance(by: .seconds(60))
         #expect(dialer.status == .linked)
         #expect(device.closed.isEmpty && secondary.closed.isEmpty)
@@ -236,7 +237,7 @@ import Testing
 
     @Test func anAcceptorThatClosesEndsThoseWhoAreNotLinksYet() throws {
         let (device, _, dialer) = try network.linkedDevices()
-        let peer = try RawPeer(over: network.connect(to: device.acceptor))
+        let peer = try RawLink(over: network.connect(to: device.acceptor))
         device.acceptor.close()
         network.scheduler.run()
         #expect(peer.isClosed)

@@ -3,6 +3,7 @@
 
 import Glibc
 import TandemBase
+import TandemDaemonTestSupport
 import TandemOperations
 import TandemReactor
 import TandemTestSupport

@@ -1,6 +1,7 @@
 // Stored announcements of a device's apps: coalesced and bounded, however often the device changes its mind (SES-64).
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemSession
 import TandemStore
 import TandemTestSupport

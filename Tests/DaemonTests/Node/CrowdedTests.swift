@@ -1,6 +1,7 @@
 // A paired device that names more apps than there is room for, as an operator sees it.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -2,6 +2,7 @@
 // it.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemFiles
 import TandemPropertyList
 import TandemSession

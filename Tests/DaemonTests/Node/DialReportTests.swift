@@ -4,6 +4,7 @@
 import Glibc
 import TandemBase
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemTestSupport
 import TandemTransport

@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemDaemonTestSupport
 import TandemPairing
 import TandemReactor
 import TandemStore

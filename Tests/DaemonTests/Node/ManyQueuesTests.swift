@@ -1,6 +1,7 @@
 // A daemon with thousands of queues: nothing lists and sorts all of them for each link, app or device.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemDelivery
 import TandemPropertyList
 import TandemTestSupport

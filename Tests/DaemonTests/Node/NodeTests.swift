@@ -4,6 +4,7 @@ import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPairing
 import TandemPropertyList
 import TandemReactor

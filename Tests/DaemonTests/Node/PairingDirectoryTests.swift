@@ -2,6 +2,7 @@
 
 import Glibc
 import TandemBase
+import TandemDaemonTestSupport
 import TandemFiles
 import TandemOperations
 import TandemReactor

@@ -3,6 +3,7 @@
 
 import Glibc
 import TandemBase
+import TandemDaemonTestSupport
 import TandemPairing
 import TandemPropertyList
 import TandemReactor

@@ -1,6 +1,7 @@
 // Announcements on their way to the store, with a store that answers when the test says so.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemTestSupport
 import Testing
 

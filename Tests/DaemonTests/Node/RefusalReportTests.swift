@@ -2,6 +2,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemDaemonTestSupport
 import TandemOperations
 import TandemPropertyList
 import TandemReactor
@@ -38,7 +39,7 @@ import Testing
         let address = SocketAddress.unix(path: nodes.directory.path("link.sock"))
         _ = nodes.network.dialling.connect(address) { stream = try? $0.get() as? InProcessStream }
         nodes.clock.advance(by: .milliseconds(10))
-        let peer = try RawPeer(over: try #require(stream), identity: TLSIdentity(key: key))
+        let peer = try RawLink(over: try #require(stream), identity: TLSIdentity(key: key))
         peer.device = key.publicKey.identifier.derivedIdentifier
         let version = try #require(ProtocolVersion(9))
         try peer.greet(pairing, versions: version...version)

@@ -1,6 +1,7 @@
 // A daemon whose disk does not answer (CTL-77): the test holds the store's thread.
 
 import TandemBase
+import TandemDaemonTestSupport
 import TandemFiles
 import TandemOperations
 import TandemPropertyList

@@ -2,6 +2,7 @@
 
 import Glibc
 import TandemBase
+import TandemDaemonTestSupport
 import TandemTestSupport
 import Testing
 

@@ -5,6 +5,7 @@ import Glibc
 import TandemBase
 import TandemCrypto
 import TandemDaemon
+import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemReactor
 import TandemSession

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemCrypto
+import TandemDaemonTestSupport
 import TandemFiles
 import TandemPropertyList
 import TandemSession

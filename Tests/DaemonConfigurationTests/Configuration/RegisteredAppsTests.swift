@@ -1,0 +1,36 @@
+// Conflicts between the anchors with which apps register and the trusted ones, as the status of keys shows them.
+
+import TandemBase
+import TandemCrypto
+import TandemDaemonTestSupport
+import TandemSession
+import TandemSignedConfiguration
+import TandemTestSupport
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct RegisteredAppsTests {
+    @Test("CFG-17, CTL-27: an app's key set ahead of the chain is a conflict until the rotations have come")
+    func aheadOfTheChain() throws {
+        let holders = KeyHolders(of: try ApplicationIdentifier("org.example.alarm"))
+        let (first, second) = (try holders.set(1, [.generate()]), try holders.set(2, [.generate()]))
+        var anchors = ConfigurationAnchors()
+        let learning = anchors.learn(KeySetText.text(of: first), for: holders.subject, from: .operator)
+        guard case .new(let trusted) = learning else { throw Unexpected("not learned: \(learning)") }
+        var apps = RegisteredApps()
+        func register(_ anchor: String?) {
+            apps.registered(TandemSession.Registration(anchor: anchor), as: holders.subject)
+        }
+        func isConflicting(_ anchor: KnownAnchor) -> Bool { apps.isConflicting(with: anchor) }
+        #expect(!isConflicting(trusted))
+        register(KeySetText.text(of: second))
+        #expect(isConflicting(trusted))
+        let grown = try #require(try anchors.follow(second, of: holders.subject, isCarried: false))
+        #expect(!isConflicting(grown))
+        register("no key")
+        #expect(isConflicting(grown))
+        register(nil)
+        #expect(!isConflicting(grown))
+    }
+}

@@ -1,0 +1,52 @@
+// The secondaries that a rollout names: by name, pairing or vendor identifier, and never two by one word.
+
+import TandemBase
+import TandemDaemonTestSupport
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct RolloutStageTests {
+    private func peer(
+        _ name: String, device: UniqueIdentifier = .random(), via: String? = nil
+    ) -> ConfigurationPeer {
+        var peer = ConfigurationPeer(pairing: .random(), role: .primary, name: name, device: device, reportKey: [])
+        if let via {
+            peer.carrier = UniqueIdentifier.random()
+            peer.via = via
+        }
+        return peer
+    }
+
+    private func first(_ names: [String], of peers: [ConfigurationPeer]) throws(ControlFailure) -> Set<UniqueIdentifier>
+    {
+        try RolloutStage.names(names).first(of: peers)
+    }
+
+    @Test("CFG-79: a rollout names secondaries by name, pairing or vendor identifier, among thousands, too")
+    func names() throws {
+        let peers = (0..<1_000).map { peer("panel \($0)") }
+        let device = try #require(peers[2].device)
+        let words = ["panel 0", peers[1].pairing.description, device.description, "panel 2"]
+        #expect(try first(words, of: peers) == Set(peers[0...2].map(\.pairing)))
+        #expect(try first(peers.map(\.name), of: peers).count == peers.count)
+        #expect(throws: ControlFailure.self) { try first(["panel 0", "nobody"], of: peers) }
+    }
+
+    @Test("CFG-79, CTL-25: a word for two secondaries chooses none, and the refusal names their pairings")
+    func ambiguous() throws {
+        let device = UniqueIdentifier.random()
+        let peers = [peer("left", device: device), peer("right", device: device, via: "the gateway")]
+        do throws(ControlFailure) {
+            _ = try first([device.description], of: peers)
+            Issue.record("one of two was chosen")
+        } catch {
+            #expect(error.text.hasPrefix("more than one secondary is called"))
+            for peer in peers { #expect(error.text.contains(peer.pairing.description)) }
+            #expect(error.text.contains("via 'the gateway'"), "\(error.text)")
+        }
+        let twins = [peer("twin"), peer("twin")]
+        #expect(throws: ControlFailure.self) { try first(["twin"], of: twins) }
+        #expect(try first([twins[1].pairing.description], of: twins) == [twins[1].pairing])
+    }
+}
