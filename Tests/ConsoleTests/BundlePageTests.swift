@@ -337,6 +337,22 @@ import Testing
         #expect(!browser.commands.contains { [.settingsSet, .settingsReset].contains($0.command) })
     }
 
+    @Test("LIM-92, CON-18: a long title that many rows lead to, or that many hits are on the page of, stands there cut")
+    func longTitles() throws {
+        let long = String(repeating: "T", count: 100_000)
+        let field = Specifier(.textField, ["Key": "a", "Title": "zz"])
+        let root = [
+            Specifier(.childPane, ["File": "P", "Title": .string(long)]),
+            Specifier(.textField, ["Key": "a", "Title": .string(long)]),
+        ]
+        let fields = [Specifier](repeating: field, count: 200)
+        let browser = Browser((root + fields).declarations, on: pageTree(["Root": root + fields, "P": fields]))
+        for address in [Browser.page, Browser.page + "?q=zz"] {
+            let page = try #require(browser.get(address))
+            #expect(page.text.contains("TTT\u{2026}</bdi>") && page.body.count < 1_000_000, "\(page.body.count)")
+        }
+    }
+
     @Test("CON-12: a refused form is shown again with its mistakes beside the fields and what was typed")
     func refused() throws {
         let browser = browser()

@@ -159,6 +159,16 @@ import Testing
         #expect(shown.count { $0.summary != nil } == 6 && shown.count == 40)
     }
 
+    @Test("LIM-92: a name that leads elsewhere has at most 48 characters, of however many scalars it is made")
+    func shortNames() {
+        let fitting = String(repeating: "x", count: 48)
+        #expect(PageText.short(fitting) == fitting && PageText.short("").isEmpty)
+        for name in [fitting + "x", String(repeating: "e\u{301}", count: 1000)] {
+            let short = PageText.short(name)
+            #expect(short.unicodeScalars.count == 48 && short.hasSuffix("\u{2026}"))
+        }
+    }
+
     @Test("LIM-92: choices are counted before any of them is made")
     func manyChoices() throws {
         let choices = (0..<11_000).map { SettingChoice(label: "c", value: .integer($0)) }

@@ -86,7 +86,7 @@ struct SettingRow {
         }
         if let other = fields.others[row.index] {
             let place = other.isLabelled ? other.field : other.id
-            let link = Markup.tag("a", .init("href", "#" + place), foreign: other.name)
+            let link = Markup.tag("a", .init("href", "#" + place), foreign: PageText.short(other.name))
             notes.append(.tag("p", .init("class", "lock"), of: [Markup("The same setting as "), link, Markup(".")]))
         }
         if let range = row.rangeNote { notes.append(.tag("p", text: range)) }

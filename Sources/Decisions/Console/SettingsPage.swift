@@ -47,7 +47,7 @@ struct SettingsPage {
                 of: [
                     .tag(
                         "a", .link("href", settings.instance.route(page.name), fragment: row.id), foreign: row.name),
-                    .tag("span", foreign: page.title.map { " \($0)" } ?? ""),
+                    .tag("span", foreign: page.title.map { " \(PageText.short($0))" } ?? ""),
                 ])
         }
         let count = found.isEmpty ? "Nothing was found." : "\(found.count) found."

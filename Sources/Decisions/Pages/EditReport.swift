@@ -5,8 +5,8 @@ package import TandemPropertyList
 
 /// The sentences about an edit that was taken.
 package struct EditReport: Sendable, Equatable {
-    /// Names in one sentence, of which the others are counted, and characters of a name.
-    private static let (nameLimit, nameLength) = (8, 48)
+    /// Names in one sentence, of which the others are counted.
+    private static let nameLimit = 8
 
     /// The keys whose values the app has replaced.
     private let replaced: [String]
@@ -36,11 +36,7 @@ package struct EditReport: Sendable, Equatable {
 
     private static func list(_ names: [String]) -> String {
         let rest = names.count - nameLimit
-        return names.prefix(nameLimit).map(short).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
-    }
-
-    private static func short(_ name: String) -> String {
-        let scalars = name.unicodeScalars
-        return scalars.count > nameLength ? String(scalars.prefix(nameLength - 1)) + "\u{2026}" : name
+        let first = names.prefix(nameLimit).map(PageText.short).joined(separator: ", ")
+        return rest > 0 ? "\(first) and \(rest) more" : first
     }
 }

@@ -5,14 +5,27 @@ package enum PageText {
     /// Bytes of the texts of an answer, as HTML has them (LIM-92).
     package static let limit = 4 << 20
 
+    /// Characters of a name that stands where it only leads to a row or a page, or reports on one (LIM-92).
+    private static let nameLength = 48
+
+    /// A name for each place but that of its own row or page: thousands of rows may name one row or one page.
+    package static func short(_ name: String) -> String {
+        let scalars = name.unicodeScalars
+        let isLong = scalars.index(scalars.startIndex, offsetBy: nameLength + 1, limitedBy: scalars.endIndex) != nil
+        return isLong ? String(scalars.prefix(nameLength - 1)) + "\u{2026}" : name
+    }
+
     /// At least the bytes of a text in HTML: the replacement of a character has up to six (Console CON-9).
     package static func bytes(_ text: String?) -> Int { text?.utf8.reduce(0) { $0 + sizes[Int($1)] } ?? 0 }
 
     /// By the byte, because pages of megabytes are counted.
     private static let sizes = (UInt8.min...UInt8.max).map(bytes(of:))
 
-    /// At least the bytes of a text in an address, where most characters have three for each byte.
-    fileprivate static func bytesInAddress(_ text: String?) -> Int { 3 * (text?.utf8.count ?? 0) }
+    /// At least the bytes of a text in an address, where most characters have three for each byte, or of a key in a
+    /// name.
+    fileprivate static func bytesInAddress(_ text: String?) -> Int {
+        text?.utf8.reduce(0) { $0 + max(3, sizes[Int($1)]) } ?? 0
+    }
 
     private static func bytes(of byte: UInt8) -> Int {
         switch byte {
