@@ -403,15 +403,36 @@ import Testing
         }
         for (path, field, keys) in [
             (Browser.page, "reset=volume", ["volume"]), (Browser.page, "reset-page=yes", ["volume", "logging"]),
-            (Browser.page, "reset-group=0", ["volume", "logging"]),
+            (Browser.page, "reset-group=mode%09volume%09logging", ["volume", "logging"]),
             (Browser.page + "/pages/More", "reset-page=yes", ["name"]), (Browser.page, "reset-all=yes", nil),
         ] {
             #expect(browser.post(path, field)?.status == 303)
             #expect(browser.commands.last?.command == .settingsReset)
             #expect(browser.commands.last?.body["keys"]?.arrayValue?.compactMap(\.stringValue) == keys, "\(field)")
         }
-        #expect(browser.post(Browser.page, "reset-group=7")?.status == 303)
-        #expect(browser.commands.last?.command == .status, "there is no such group")
+        for value in ["7", "", "%09", "mode"] {
+            #expect(browser.post(Browser.page, "reset-group=\(value)")?.status == 303)
+            #expect(browser.commands.last?.command == .status, "nothing of it has an edit")
+        }
+    }
+
+    @Test("CON-14: a group's button resets the rows below which it stood, in whatever order, and hidden ones, too")
+    func resetOfMovedGroup() throws {
+        let names =
+            [Specifier(.group, ["Title": "Names"])]
+            + ["first\t%", "other"].map { Specifier(.textField, ["Key": .string($0)]) }
+        let rest = [Specifier(.group, [:])] + ["flag", "gear"].map { Specifier(.textField, ["Key": .string($0)]) }
+        let before = Browser(names + rest)
+        for key in ["first\t%", "other", "flag", "gear"] { before.rows[key] = ["edited": true] }
+        let values = try #require(before.get(Browser.page)?.text).components(
+            between: "name=\"reset-group\" value=\"", and: "\"")
+        #expect(values == ["first%09%25\tother", "flag\tgear"])
+        let after = Browser(rest + names)
+        after.rows = before.rows
+        let page = RunningPage(hidden: ["first\t%"])
+        after.running = .success(RunningState.running(page).body)
+        #expect(after.post(Browser.page, "reset-group=first%2509%2525%09other")?.status == 303)
+        #expect(after.commands.last?.body["keys"] == ["first\t%", "other"])
     }
 
     @Test(

@@ -67,6 +67,9 @@ struct AppSettings {
     /// The access that a property must at least have for the person at the console.
     var access: SettingAccess { instance.secondary == nil ? .user : .counterpart }
 
+    /// Whether there is an edit of a key, on whatever page, and also where its row is hidden now.
+    func isEdited(_ key: String) -> Bool { values[key]?.isEdited ?? false }
+
     /// A page that a reader gets to; nil for any other, whose rows belong to items of lists.
     /// - Parameter errors: why input was refused, by key.
     func view(_ name: String?, _ languages: [String], errors: [String: String] = [:]) -> PageView? {

@@ -253,7 +253,7 @@ package struct Console: ~Copyable {
             }
             return press(key, row.name, settings.instance, from: route, cookie)
         }
-        if let reset = form.reset(on: view) {
+        if let reset = form.reset(on: view, of: settings) {
             return take(back: reset, view, settings.instance, cookie) { refuse(nil, $0) }
         }
         let input = form.values(on: view, of: settings)

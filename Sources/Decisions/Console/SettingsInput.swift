@@ -120,19 +120,15 @@ struct SettingsInput {
     var press: String? { fields[Self.pressed].map(FieldKey.decode) }
 
     /// The edits that the form takes back; nil for a form of values.
-    func reset(on view: PageView) -> Reset? {
+    func reset(on view: PageView, of settings: AppSettings) -> Reset? {
         guard let (button, value) = ResetButton.pressed(in: fields) else { return nil }
         switch button {
         case .all: return .all
-        case .page: return .keys(Self.edited(view.rows))
-        case .group:
-            let group = view.groups.first { $0.rows.first.map { "\($0.index)" } == value }
-            return .keys(Self.edited(group?.rows ?? []))
+        case .page: return .keys(view.rows.filter(\.isEdited).compactMap(\.key))
+        case .group: return .keys(FieldKey.decodeList(value).filter(settings.isEdited))
         case .edit: return .keys([FieldKey.decode(value)])
         }
     }
-
-    private static func edited(_ rows: [PageView.Row]) -> [String] { rows.filter(\.isEdited).compactMap(\.key) }
 
     enum Reset {
         /// Edits of keys that the schema no longer has, too.
@@ -149,6 +145,11 @@ enum FieldKey {
         return isPlain ? key : PercentText.encode(key)
     }
 
+    /// Keys as one value, with tabs between them: neither HTML nor a browser changes one, and no encoded key has one.
+    static func encode(list keys: [String]) -> String { keys.map(encode).joined(separator: "\t") }
+
+    static func decodeList(_ text: String) -> [String] { text.split(separator: "\t").map { decode(String($0)) } }
+
     /// The key; a text that no key is encoded as stands for itself.
     static func decode(_ text: String) -> String {
         let key = PercentEncoding.decode(text.utf8).flatMap { String(validating: $0, as: UTF8.self) }
@@ -160,7 +161,7 @@ enum FieldKey {
 enum ResetButton: String, CaseIterable {
     case all = "reset-all"
     case page = "reset-page"
-    /// Its value is the index of the section's first row.
+    /// Its value is the keys of the section's rows: another release of the app may have other rows in that place.
     case group = "reset-group"
     /// Its value is the key.
     case edit = "reset"

@@ -101,13 +101,12 @@ struct SettingsPage {
 
     private func group(_ group: PageView.Group, _ fields: PageFields) -> Markup {
         let rows = group.rows.map { row($0, fields) }
-        guard let first = group.rows.first, group.rows.count(where: \.isEdited) > 1 else {
-            return .group(group, rows, fields.languages)
-        }
+        guard group.rows.count(where: \.isEdited) > 1 else { return .group(group, rows, fields.languages) }
         let title: [Markup] =
             group.title.map { [Markup("Reset all of "), .tag("bdi", text: $0)] } ?? [Markup("Reset these")]
         let lost = [Markup("Removes every edit of this section: \(ResetButton.next)")]
-        let button = Markup.ofOtherForm(ResetButton.group.rawValue, "\(first.index)", title)
+        let button = Markup.ofOtherForm(
+            ResetButton.group.rawValue, FieldKey.encode(list: group.rows.compactMap(\.key)), title)
         return .group(group, rows, fields.languages, .question(title, lost, button))
     }
 

@@ -51,7 +51,8 @@ extension PageView.Row {
         return own.reduce(kind.textBytes + keyBytes) { $0 + PageText.bytes($1) }
     }
 
-    /// Bytes of the key in the names of fields and in buttons, of a list in the address and the buttons of each item.
+    /// Bytes of the key in the names of fields and in buttons, its own and its section's, and in the mark of the row; of
+    /// a list in the address and the buttons of each item.
     private var keyBytes: Int {
         let count =
             switch kind {
@@ -59,7 +60,7 @@ extension PageView.Row {
             case .list(let list): 4 * (list.items.count + 1)
             default: 0
             }
-        return (count + 4) * PageText.bytesInAddress(key)
+        return (count + 6) * PageText.bytesInAddress(key)
     }
 }
 
