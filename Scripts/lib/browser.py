@@ -85,7 +85,13 @@ def walk(driver, audit, address, app, key, folder):
           "the text stands beside the field")
     driver.picture(folder, "mistake")
     judge(audit, "form with a mistake")
+    load_changed(driver, "")
+    check(driver.run("return document.querySelector('.row .mistake')?.textContent.includes('over the maximum')"
+                     "&& document.querySelector(arguments[0]).value === '100000'", field),
+          "it stays there with the refused text when the page loads itself again")
     live(driver, page, field)
+    moved(driver, page, field)
+    connections(driver, page)
     items(driver, audit, page, folder)
     appearance(driver, origin, page, folder)
 
@@ -171,6 +177,79 @@ def live(driver, page, field):
     driver.call("POST", "/window", {"handle": second})
     driver.call("DELETE", "/window")
     driver.call("POST", "/window", {"handle": first})
+
+
+def load_changed(driver, change):
+    """The page loads itself again, and gets an answer that a script has changed: `next` is its document."""
+    driver.run_later("""
+        const [done] = arguments, unchanged = window.fetch;
+        window.fetch = async (...request) => {
+          window.fetch = unchanged;
+          const answer = await unchanged(...request);
+          const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+          %s
+          return new Response(`<!DOCTYPE html>${next.documentElement.outerHTML}`, { status: answer.status });
+        };
+        loadAgain().then(done);""" % change)
+
+
+# Another release of the app has an entry more before all others.
+RELEASE = """
+for (const it of next.querySelectorAll("#values *")) {
+  for (const { name, value } of [...it.attributes]) {
+    if (name !== "value") it.setAttribute(name, value.replace(/\\b([rf])-(\\d+)/g, (_, of, number) => `${of}-${+number + 1}`));
+  }
+}
+next.querySelector("#values fieldset").insertAdjacentHTML("afterbegin", `
+  <div class="row" id="r-0" data-key=".fresh"><label class="title" for="f-0">Fresh</label>
+  <input type="hidden" name="b.fresh" value="new"><input id="f-0" name="v.fresh" value="new" aria-describedby="r-0-notes">
+  <div id="r-0-notes" class="notes"></div></div>`);
+"""
+
+
+def moved(driver, page, field):
+    """What a person has typed stays with its property, wherever the app has the row by then, and if it has none."""
+    driver.go(page)
+    type_value(driver, field, "12")
+    there = """
+        const it = document.querySelector(arguments[0]), row = it.closest(".row");
+        const notes = document.getElementById(it.getAttribute("aria-describedby").split(" ").at(-1));
+        return [document.querySelectorAll(arguments[0]).length, it.value, row.contains(notes), it.id, row.matches(".gone"),
+            row.textContent.includes("not on the page now"), document.activeElement === it,
+            document.querySelector("#f-0")?.name, document.querySelectorAll("#" + row.id).length];"""
+    before = driver.run(there, field)
+    check(before[:3] == [1, "12", True], "a text is typed")
+    load_changed(driver, RELEASE)
+    after = driver.run(there, field)
+    check(after[3] == f"f-{int(before[3][2:]) + 1}" and after[:3] + after[4:] == [
+        1, "12", True, False, False, True, "v.fresh", 1], "it stays in its row when another release has rows before it")
+    check(driver.run("return document.querySelector('#news').textContent") == "Fresh: changed.",
+          "the page says which row is new, and of no other that it was changed")
+    load_changed(driver, f"next.querySelector({field!r}).closest('.row').remove();")
+    gone = driver.run(there, field)
+    check(gone[:3] + gone[4:7] == [1, "12", True, True, True, True], "it stays, with a note, when its row is gone")
+    check(gone[8] == 1 and asks(driver), "and the page asks before it is left")
+    load_changed(driver, "")
+    check(driver.run(there, field) == before, "its row takes it again")
+
+
+def connections(driver, page):
+    """A page has one connection: a browser has six for one console."""
+    driver.go(page)
+    check(driver.wait("stream.readyState === EventSource.OPEN"), "a page follows by a stream")
+    load_changed(driver, "document.title = stream.readyState; next.querySelector('#facts').innerHTML = '<p id=running>';"
+                         "next.querySelector('#values').dataset.events += '-';")
+    check(driver.run("return document.title") == "2", "which it ends before it loads itself")
+    check(driver.run("return stream.url.endsWith('-')"), "and begins again with the mark of the page that came")
+    check(driver.wait("!document.querySelector('#running')"), "it loads itself again while it lacks the app's part")
+    hide = """
+        Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
+        dispatchEvent(new Event("visibilitychange"));
+        return stream.readyState;"""
+    check(driver.run(hide, True) == 2 and driver.run(hide, False) != 2, "it has no stream while nobody sees it")
+    driver.run_later("window.fetch = () => Promise.reject(); loadAgain().then(arguments[0]);")
+    check(driver.run("return document.querySelector('#stale').textContent").startswith("Not up to date since"),
+          "it says so when it cannot be loaded again")
 
 
 def lock(driver, audit, page, command):

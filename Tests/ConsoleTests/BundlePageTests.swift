@@ -290,7 +290,8 @@ import Testing
         #expect(browser.changed == ["mute": "silent", "volume": 7, "tone": 2, "name": ""])
     }
 
-    @Test("CON-12, CON-18: a day and a time of one date are two fields, and a further time leads to the first")
+    @Test(
+        "CON-12, CON-15, CON-18: a day and a time of one date are two fields and rows, and a further time leads to one")
     func fieldsOfOneDate() throws {
         let root = ["Date", "Time", "Time"].map { mode in
             Specifier(.datePicker, ["Key": "at", "Title": .string(mode), "DatePickerMode": .string(mode)])
@@ -348,6 +349,7 @@ import Testing
         let fields = [Specifier](repeating: field, count: 200)
         let browser = Browser((root + fields).declarations, on: pageTree(["Root": root + fields, "P": fields]))
         for address in [Browser.page, Browser.page + "?q=zz"] {
+            "id=\"r-0\" data-key=\"Date.at\"", "id=\"r-1\" data-key=\"Time.at\"",
             let page = try #require(browser.get(address))
             #expect(page.text.contains("TTT\u{2026}</bdi>") && page.body.count < 1_000_000, "\(page.body.count)")
         }
@@ -360,7 +362,7 @@ import Testing
         let page = try #require(browser.post(Browser.page, fields)?.text)
         for text in [
             "<a href=\"#f-2\"><bdi>volume</bdi>: <bdi>11 is over the maximum 10</bdi></a>",
-            "<div class=\"row wrong\" id=\"r-2\" data-typed=\"yes\">",
+            "<div class=\"row wrong\" id=\"r-2\" data-key=\".volume\" data-typed=\"yes\">",
             "<input type=\"text\" id=\"f-2\" name=\"v.volume\" value=\"11\"", "value=\"&lt;b&gt;\"",
             "value=\"2\" checked", "value=\"on\" checked", "name=\"b.volume\" value=\"5\"",
         ] { #expect(page.contains(text), "\(text)") }

@@ -109,7 +109,8 @@ import Testing
         let answer = try #require(browser.post(Browser.page, fields))
         #expect(answer.status == 422 && answer.text.contains("Nothing was changed."))
         for text in [
-            "<div class=\"row wrong shake\" id=\"r-0\" data-typed=\"yes\">", "name=\"v.name\" value=\"you\"",
+            "<div class=\"row wrong shake\" id=\"r-0\" data-key=\".name\" data-typed=\"yes\">",
+            "name=\"v.name\" value=\"you\"",
             "<a href=\"#f-0\"><bdi>Name</bdi>: <bdi>Not &lt;you&gt;.</bdi></a>", "name=\"v.at\" value=\"09:00\"",
             "<bdi>Too early.</bdi>", "<bdi>Too short.</bdi>", "name=\"b.name\" value=\"me\"",
         ] { #expect(answer.text.contains(text), "\(text)") }

@@ -92,7 +92,9 @@ package enum ConsoleFiles {
 
     /// The script. It replaces rows by those of the page as the console makes it now, and keeps a control that a person
     /// is at or has changed, unless it is locked now. It says when the page is not up to date, and asks before a page
-    /// with unsaved text is left.
+    /// with unsaved text is left. A page has one connection at a time: a browser has six for one console, and each page
+    /// that is open, loads itself or sends a form needs one. So a page that loads or is left gives up its stream first,
+    /// and so does one that nobody sees.
     package static let script = """
         "use strict";
         const enter = document.getElementById("enter");
@@ -150,17 +152,50 @@ package enum ConsoleFiles {
           const choice = control.type === "radio" ? control.parentNode : control.selectedOptions?.[0];
           return choice ? choice.textContent : control.value;
         }
+        const isField = (row) => controls(row).some(({ name }) => name);
+        const title = (row) => row.querySelector(".title, a, button")?.textContent;
+        const mark = (row) => row.dataset.key ?? title(row);
+        // Rows by their marks: another release of the app has its entries in other places. Of several the field counts.
+        function byMark(all) {
+          const found = new Map();
+          for (const row of all) {
+            const known = found.get(mark(row));
+            if (!known || (isField(row) && !isField(known))) found.set(mark(row), row);
+          }
+          return found;
+        }
+        // Ids have the number of the entry, and so has the name of a date's further field.
+        function place(known, number, name = "") {
+          const further = name.match(/^v(\\d*)\\./)?.[1] ?? "";
+          const ids = ["id", "for", "list", "aria-describedby", "aria-labelledby"];
+          for (const it of [known, ...known.querySelectorAll("*")]) {
+            for (const { name, value } of [...it.attributes]) {
+              if (ids.includes(name)) it.setAttribute(name, value.replace(/\\b([rf])-\\d+/g, `$1-${number}`));
+              if (name === "name") it.setAttribute(name, value.replace(/^([vb])\\d*\\./, `$1${further}.`));
+            }
+          }
+        }
+        function placeAs(row, known) {
+          const [name, before] = [row, known].map((it) => controls(it)[0]?.name ?? "");
+          if (known.id !== row.id || name !== before) place(known, row.id.slice(2), name);
+        }
         // The control stays, and the rest of the row is that of now. True: its value is another one than before.
         function keep(known, row) {
           const before = known.dataset.now ?? shown(known);
+          const mistake = known.dataset.typed && known.querySelector(".mistake");
+          placeAs(row, known);
+          known.classList.remove("gone");
           for (const place of [".layer", ".notes"]) {
             const next = row.querySelector(place);
             if (next) known.querySelector(place)?.replaceWith(next);
           }
+          const notes = known.querySelector(".notes");
+          // The text in the field is the one that was refused.
+          if (mistake && !notes.querySelector(".mistake")) notes.append(mistake);
           if (shown(row) !== shown(known)) {
             const note = document.createElement("p");
             note.textContent = `Changed elsewhere: ${text(row) || "empty"}. Saving another value here replaces it.`;
-            known.querySelector(".notes")?.append(note);
+            notes.append(note);
           }
           known.dataset.now = shown(row);
           return shown(row) !== before;
@@ -168,34 +203,56 @@ package enum ConsoleFiles {
         // A question that a person has opened is no change.
         function isSameRow(known, row) {
           const closed = known.cloneNode(true);
+          placeAs(row, closed);
           for (const part of closed.querySelectorAll("details[open]")) part.removeAttribute("open");
           return closed.isEqualNode(row);
         }
+        // Behind the numbers of all entries (LIM-119).
+        let goneNumber = 2048;
+        // A row with a typed text, which the page has no more: it stands behind the others until a person is done.
+        function leaveBehind(form, row) {
+          place(row, goneNumber++, controls(row)[0].name);
+          row.classList.add("gone");
+          const note = document.createElement("p");
+          note.textContent = "This row is not on the page now. Nothing is saved while its text is changed.";
+          row.querySelector(".notes")?.replaceChildren(note);
+        }
         function take(form, next) {
           const shape = (part) =>
-            [...part.querySelectorAll(".row, fieldset > details, .save")].map((it) => it.id || it.textContent).join();
+            [...part.querySelectorAll(".row:not(.gone), fieldset > details, .save")]
+              .map((it) => (it.id ? it.id + it.dataset.key : it.textContent)).join();
           const isSame = shape(form) === shape(next);
           const active = document.activeElement;
-          const place = active?.closest(".row")?.id;
+          const held = active?.closest(".row");
           const titles = { "changed": [], "changed elsewhere, and not here": [],
-            "locked now, and what was typed is dropped": [] };
+            "locked now, and what was typed is dropped": [], "not on the page now, and kept below": [] };
+          const [before, now] = [form, next].map((part) => byMark(rows(part)));
+          const gone = rows(form).filter((row) => isField(row) && isTyped(row) && !now.has(mark(row)));
+          for (const row of gone.filter((row) => !row.matches(".gone"))) {
+            titles["not on the page now, and kept below"].push(title(row));
+            leaveBehind(form, row);
+          }
           for (const row of rows(next)) {
-            const known = document.getElementById(row.id);
-            const title = row.querySelector(".title, a, button")?.textContent;
+            const there = document.getElementById(row.id);
+            const known = !isSame && now.get(mark(row)) === row ? before.get(mark(row))
+              : isSame || (there && mark(there) === mark(row)) ? there : null;
             if (known?.hasAttribute("tabindex")) row.tabIndex = -1;
-            if (known && isHeld(known) && !isLocked(known) && !isLocked(row)) {
-              if (keep(known, row)) titles["changed elsewhere, and not here"].push(title);
+            if (known && isHeld(known) && !isLocked(known) && (isField(row) || !isField(known))) {
+              if (keep(known, row)) titles["changed elsewhere, and not here"].push(title(row));
               if (!isSame) row.replaceWith(known);
             } else if (!known || !isSameRow(known, row)) {
               const isDropped = known && isTyped(known);
-              titles[isDropped ? "locked now, and what was typed is dropped" : "changed"].push(title);
+              titles[isDropped ? "locked now, and what was typed is dropped" : "changed"].push(title(row));
               if (isSame) known.replaceWith(row);
             }
           }
-          if (!isSame) form.replaceChildren(...next.childNodes);
+          if (!isSame) {
+            form.replaceChildren(...next.childNodes);
+            for (const row of gone) form.insertBefore(row, form.querySelector(".save"));
+          }
           if (active !== document.activeElement) active.focus();
-          const row = place && document.getElementById(place);
-          if (row && !row.contains(document.activeElement)) {
+          const row = held && !held.isConnected && now.get(mark(held));
+          if (row && row.isConnected) {
             row.tabIndex = -1;
             row.addEventListener("blur", () => row.removeAttribute("tabindex"), { once: true });
             row.focus();
@@ -205,17 +262,20 @@ package enum ConsoleFiles {
           if (told.length) news.textContent = told.map(([what, of]) => `${of.join(", ")}: ${what}.`).join(" ");
         }
         async function load() {
-          const answer = await fetch(location.pathname + location.search, { credentials: "same-origin" });
+          const signal = AbortSignal.timeout(patience);
+          const answer = await fetch(location.pathname + location.search, { credentials: "same-origin", signal });
           if (!answer.ok) throw new Error(answer.statusText);
           return new DOMParser().parseFromString(await answer.text(), "text/html");
         }
         async function refresh() {
           const next = await load();
+          const made = next.getElementById(part.id);
+          part.dataset.events = made.dataset.events;
           const facts = next.getElementById("facts");
           if (facts) document.getElementById("facts")?.replaceWith(facts);
-          if (part.matches("form")) return take(part, next.getElementById(part.id));
+          if (part.matches("form")) return take(part, made);
           const held = document.activeElement?.id;
-          part.replaceChildren(...next.getElementById(part.id).childNodes);
+          part.replaceChildren(...made.childNodes);
           if (held) document.getElementById(held)?.focus();
         }
         // Why the page may be old: by its stream, and because it could not be loaded again.
@@ -228,48 +288,68 @@ package enum ConsoleFiles {
           const line = why && `Not up to date since ${since}: ${why}`;
           if (stale.textContent !== line) stale.textContent = line;
         }
-        let turn = Promise.resolve();
-        let isDue = false;
-        let isOld = false;
+        const patience = 30000;
+        let stream, late, next;
+        let isLoading = false;
+        let rest = 0;
         let pause = 1000;
-        let retry = 0;
-        function loadAgain() {
-          clearTimeout(retry);
-          isOld = true;
-          if (isDue) return;
-          isDue = true;
-          turn = turn.then(async () => {
-            isDue = false;
-            await refresh();
-            isOld = isDue;
-            pause = 1000;
-            say("load", "");
-          }).catch(() => {
-            say("load", "the page cannot be loaded again.");
-            // Not all pages at once, and not for ever at this pace.
-            clearTimeout(retry);
-            retry = setTimeout(loadAgain, pause * (1 + Math.random()));
-            pause = Math.min(2 * pause, 30000);
+        function unfollow() {
+          stream?.close();
+          clearTimeout(late);
+        }
+        // From the mark of the page that is shown: the first event says what it has missed.
+        function follow() {
+          unfollow();
+          if (document.hidden || isLoading) return;
+          const own = stream = new EventSource(part.dataset.events);
+          late = setTimeout(() => say("stream", "the console does not answer."), patience);
+          own.addEventListener("open", () => clearTimeout(late));
+          for (const name of ["settings", "device"]) own.addEventListener(name, changed);
+          own.addEventListener("current", () => say("stream", ""));
+          own.addEventListener("silent", ({ data }) => say("stream", `${data}.`));
+          own.addEventListener("error", () => {
+            const advice = own.readyState === EventSource.CLOSED ? " Load the page again." : "";
+            say("stream", `the console does not answer.${advice}`);
           });
         }
         function changed() {
           say("stream", "");
-          loadAgain();
+          clearTimeout(next);
+          next = setTimeout(loadAgain, rest - performance.now());
         }
-        function follow() {
-          const stream = new EventSource(part.dataset.events);
-          for (const name of ["settings", "device"]) stream.addEventListener(name, changed);
-          stream.addEventListener("current", () => (isOld ? changed() : say("stream", "")));
-          stream.addEventListener("silent", ({ data }) => say("stream", `${data}.`));
-          stream.addEventListener("error", () => {
-            const advice = stream.readyState === EventSource.CLOSED ? " Load the page again." : "";
-            say("stream", `the console does not answer.${advice}`);
-          });
-          addEventListener("pagehide", () => stream.close(), { once: true });
+        async function loadAgain() {
+          if (isLoading) return;
+          isLoading = true;
+          unfollow();
+          const why = await refresh().then(() => "", () => "the page cannot be loaded again.");
+          isLoading = false;
+          rest = performance.now() + 500;
+          say("load", why);
+          if (!why) follow();
+          loadLater();
+        }
+        // After a failure, and where a page lacks the app's part: its mark is the same with it. Not all pages at once,
+        // and not for ever at this pace.
+        function loadLater() {
+          clearTimeout(next);
+          const isDue = !document.hidden && (reasons.load || document.getElementById("running"));
+          if (!isDue) return void (pause = 1000);
+          next = setTimeout(loadAgain, pause * (1 + Math.random()));
+          pause = Math.min(2 * pause, 30000);
+        }
+        function begin() {
+          follow();
+          loadLater();
+        }
+        function end() {
+          unfollow();
+          clearTimeout(next);
         }
         if (part) {
-          follow();
-          addEventListener("pageshow", ({ persisted }) => { if (persisted) follow(); });
+          begin();
+          addEventListener("visibilitychange", () => (document.hidden ? end() : begin()));
+          addEventListener("pagehide", end);
+          addEventListener("pageshow", ({ persisted }) => { if (persisted) begin(); });
         }
         // A typed text is lost with the page, unless its own form sends it or a person has chosen Cancel.
         let isMeant = false;
@@ -278,6 +358,9 @@ package enum ConsoleFiles {
         addEventListener("beforeunload", (event) => {
           if (!isMeant && rows(document).some(isTyped)) event.preventDefault();
           isMeant = false;
+          unfollow();
+          // A person may stay.
+          if (part) late = setTimeout(follow, 1000);
         });
         """
 }

@@ -50,7 +50,7 @@ struct SettingRow {
             : .tag("span", .init("class", "title"), .init("id", "\(row.id)-title"), of: control.title)
         return .tag(
             "div", .init("class", (["row"] + classes).joined(separator: " ")), .init("id", row.id),
-            .optional("data-typed", typed.map { _ in "yes" }),
+            .optional("data-key", row.mark), .optional("data-typed", typed.map { _ in "yes" }),
             of: [control.hasOwnTitle ? Markup([]) : title, layer] + (isEditable ? [shown] : [])
                 + [list?.markup ?? control.markup, notes])
     }
@@ -219,6 +219,10 @@ extension PageView.Row {
         guard case .date(let traits) = kind, !isSecret else { return nil }
         return traits.mode
     }
+
+    /// Distinguishes the field of the row from all others in every release of the app (CON-15): its key, and the mode of
+    /// a date. nil for a row without a key.
+    fileprivate var mark: String? { key.map { "\(dateMode?.rawValue ?? "").\(FieldKey.encode($0))" } }
 
     /// Whether the title is the label of one field.
     var isLabelled: Bool {
