@@ -94,6 +94,25 @@ import Testing
         #expect(!browser.commands.contains { $0.command == .settingsPress })
     }
 
+    @Test("CON-20: a press from a page that was made before the app was at work is sent, and the daemon judges it")
+    func busy() throws {
+        let busy = ConsoleReply.failure(.refused(name: "full", text: ""))
+        for reply in [busy, .success(RunningState.noAnswer.body)] {
+            let browser = browser(.withoutHooks)
+            browser.running = reply
+            browser.pressed = .success(["text": "It sounds."])
+            #expect(browser.post(Browser.page, "press=te%26st")?.query?.hasPrefix("done=Te%3Cst") == true)
+            #expect(browser.commands.last { $0.command == .settingsPress }?.body["key"] == "te&st")
+            for key in ["other", "name", ""] {
+                #expect(browser.post(Browser.page, "press=\(key)")?.status == 422, "\(key)")
+            }
+            let page = browser.get(Browser.page)?.text
+            #expect(page?.contains("The app is at work on another request") == (reply == busy))
+        }
+        let stopped = browser(.notRunning)
+        #expect(stopped.post(Browser.page, "press=te%26st")?.status == 422)
+    }
+
     @Test("CON-20, PAG-26: what the app refuses stands beside its field, with its replacement in it, and shakes")
     func refused() throws {
         // A value that the app itself has set hides no replacement.

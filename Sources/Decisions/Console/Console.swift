@@ -248,7 +248,7 @@ package struct Console: ~Copyable {
             return store(items, in: list, of: settings, cookie, again) { refuse(nil, $0) }
         }
         if let key = form.press {
-            guard let row = view.rows.first(where: { $0.press == key }) else {
+            guard let row = settings.button(key, on: view) else {
                 return refuse(nil, FormRefusal(422, "The app does not take this press now."))
             }
             return press(key, row.name, settings.instance, from: route, cookie)
