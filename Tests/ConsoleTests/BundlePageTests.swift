@@ -368,3 +368,20 @@ import Testing
         ] { #expect(page.contains(text), "\(text)") }
     }
 }
+    @Test("CON-7, LIM-119, LIM-124: the form of the largest page can be sent: three fields for each of its entries")
+    func largestForm() throws {
+        let modes = ["Date", "Time", "DateAndTime"]
+        let entries = (0..<512).flatMap { index in
+            [Specifier(.slider, ["Key": "s\(index)", "MinimumValue": 0, "MaximumValue": 9, "DefaultValue": 1])]
+                + modes.map { .init(.datePicker, ["Key": "d\(index)", "DatePickerMode": .string($0)]) }
+        }
+        let browser = Browser(entries)
+        let page = try #require(browser.get(Browser.page)?.text)
+        let forms = page.components(between: "<form", and: "</form>")
+        let form = try #require(forms.first { $0.contains("id=\"values\"") })
+        let names = form.components(between: " name=\"", and: "\"").filter { $0 != "form" }
+        #expect(names.count == 512 * (3 + 3 * 2))
+        let values = names.map { "\($0)=\($0.contains(".s") ? "1" : "")" }
+        #expect(browser.post(Browser.page, values.joined(separator: "&"))?.status == 303)
+    }
+

@@ -100,6 +100,17 @@ import Testing
         #expect(status("POST", plain + [("Content-Length", "1")]) == 415)
     }
 
+    @Test("CON-6, LIM-123: the body of a long form is read from a browser that was let in, and from no other one")
+    func strangers() throws {
+        let body = "v.name=" + String(repeating: "x", count: 1_048_576)
+        let refused = try #require(browser.post(Browser.page, body))
+        #expect(refused.status == 403 && refused.closes)
+        browser.enter()
+        #expect(browser.post(Browser.page, body)?.status == 422, "too long for the schema")
+        let long = try #require(browser.post(Browser.page, String(repeating: "x", count: RequestGate.bodyLimit)))
+        #expect(long.status == 413 && long.text.contains("has what you typed"))
+    }
+
     @Test("CON-7, LIM-124: a form is text with so many fields, of which the last of a name counts")
     func fields() throws {
         let form = try #require(FormFields(Array("a=1&a=2&b+c=%C3%A9%26&d&=e&x=1%0D%0A2%0d3".utf8)))

@@ -57,7 +57,12 @@ package struct Console: ~Copyable {
     package var entryToken: String { sessions.entryToken }
 
     /// The refusal of a request by its head, before its body is read; nil if the body may come.
-    package func refusal(of head: WebRequest) -> WebAnswer? { gate.refusal(of: head) }
+    package func refusal(of head: WebRequest) -> WebAnswer? {
+        if let refusal = gate.refusal(of: head) { return refusal }
+        let isLong = head.values("content-length").contains { (Int($0) ?? .max) > RequestGate.strangerLimit }
+        guard isLong, !sessions.hasKnown(among: head.cookies(cookieName)) else { return nil }
+        return WebAnswer(403, "this browser has not been let in\n", closes: true)
+    }
 
     /// The first step of a request that the head did not refuse.
     package mutating func answer(to request: WebRequest, now: MonotonicTime) -> ConsoleStep {
@@ -79,7 +84,11 @@ package struct Console: ~Copyable {
         }
         guard isForm else { return page(route, request, cookie) }
         guard let fields = FormFields(request.body) else {
-            return .answer(Self.failure(400, "Refused", "This is no form, or it has too many fields.", cookie))
+            return .answer(
+                Self.failure(
+                    400, "Refused",
+                    "This is no form, or it has too many fields. Go back in the browser, which has what you typed.",
+                    cookie))
         }
         guard FormToken.isValid(fields, for: route, cookie: cookie) else {
             return .answer(

@@ -64,6 +64,11 @@ package struct ConsoleSessions: ~Copyable {
         return nil
     }
 
+    /// Whether a cookie of a request may be that of a browser that was let in.
+    func hasKnown(among cookies: [String]) -> Bool {
+        cookies.suffix(Self.cookieLimit).contains { cookie in sessions.contains { Self.isEqual(cookie, $0.secret) } }
+    }
+
     /// The number of the browser's next form that makes a join link.
     package func linkForm(of cookie: String) -> UInt64 {
         sessions.first { Self.isEqual(cookie, $0.secret) }?.linkForms ?? 0

@@ -142,7 +142,9 @@ package struct WebAnswer: Sendable, Equatable {
 /// Checks of a request's head, before its body is read.
 package struct RequestGate: Sendable {
     /// Bytes of a body (LIM-123).
-    package static let bodyLimit = 1_048_576
+    package static let bodyLimit = 10_485_760
+    /// Bytes of the body of a browser that was not let in (LIM-123).
+    static let strangerLimit = 1_048_576
 
     private let origins: Set<String>
     private let hosts: Set<String>
@@ -194,7 +196,10 @@ package struct RequestGate: Sendable {
         guard lengths.count == 1, length.utf8.allSatisfy(\.isASCIIDigit), let count = Int(length) else {
             return WebAnswer(400, "one length is needed\n", closes: true)
         }
-        guard count <= Self.bodyLimit else { return WebAnswer(413, "the form is too long\n", closes: true) }
+        guard count <= Self.bodyLimit else {
+            let text = "the form is too long: go back in the browser, which has what you typed\n"
+            return WebAnswer(413, text, closes: true)
+        }
         guard request.method != "POST" || request.values("content-type") == ["application/x-www-form-urlencoded"]
         else { return WebAnswer(415, "forms are sent as application/x-www-form-urlencoded\n", closes: true) }
         guard request.method == "POST" || count == 0 else {
@@ -213,8 +218,8 @@ extension String {
 }
 
 package struct FormFields: Sendable, Equatable {
-    /// Fields of a form (LIM-124): three for each property of the largest schema, and room.
-    package static let countLimit = 4096
+    /// Fields of a form (LIM-124): three for each entry of the largest page, and room.
+    package static let countLimit = 8192
     /// Bytes of a field's name (LIM-124): the escaped one of a property, and the word before it.
     package static let nameLimit = 1024
 
