@@ -199,6 +199,50 @@ import Testing
         #expect(found.contains("<a href=\"\(address)#r-0\"><bdi>deep</bdi></a>"))
     }
 
+    @Test("CON-18: a translated text has its language in headings, ways, hits, items, values and buttons, too")
+    func languages() throws {
+        let item: PropertyListValue = ["Type": "PSTitleValueSpecifier", "Values": ["a"], "Titles": ["Item"]]
+        let root = [
+            Specifier(.childPane, ["Title": "Pane", "File": "P"]),
+            Specifier(.titleValue, ["Key": "v", "Values": ["x"], "Titles": ["Shown"], "DefaultValue": "x"]),
+        ]
+        let deep = [
+            Specifier(
+                .listGroup,
+                [
+                    "Key": "l", "Title": "List", "DefaultValue": ["a"], "ItemSpecifier": item,
+                    "AddSpecifier": ["Type": "PSTextFieldSpecifier", "Title": "More"],
+                ]),
+            Specifier(.childPane, ["Title": "Low", "File": "Q"]),
+        ]
+        let keys = ["Pane", "Shown", "List", "More", "Item", "Low", "Plain"]
+        var strings = StringsTables()
+        _ = strings.add(
+            Dictionary(uniqueKeysWithValues: keys.dropLast().map { ($0, "de \($0)") }), table: "Root", language: "de")
+        let plain = [Specifier(.group, ["Title": "Plain"])]
+        let browser = Browser(
+            (root + deep).declarations, on: pageTree(["Root": root, "P": deep, "Q": plain], strings: strings))
+        browser.languages = "de"
+        func spoken(_ text: String, _ tag: String = "bdi") -> String { "<\(tag) lang=\"de\">de \(text)</\(tag)>" }
+        let texts: [(page: String, texts: [String])] = [
+            (
+                "",
+                [
+                    "<output id=\"f-1\">\(spoken("Shown"))</output>",
+                    "<a href=\"\(Browser.page)/pages/P\">\(spoken("Pane"))",
+                ]
+            ),
+            ("/pages/P", [": \(spoken("Pane", "span"))</bdi></h1>", spoken("Item"), spoken("More")]),
+            ("/pages/Q", ["<a href=\"\(Browser.page)/pages/P\">\(spoken("Pane"))</a>", "<h2><bdi>Plain</bdi></h2>"]),
+            ("?q=de%20list", ["\(spoken("List"))</a> \(spoken("Pane"))"]),
+            ("/lists/l/new", [": \(spoken("List", "span")), new item</bdi></h1>"]),
+        ]
+        for (page, texts) in texts {
+            let shown = try #require(browser.get(Browser.page + page)?.text)
+            for text in texts { #expect(shown.contains(text), "\(page): \(text)") }
+        }
+    }
+
     @Test("CON-18: another page is edited at its own address, in the reader's language, and a search finds its rows")
     func child() throws {
         let browser = browser()
@@ -305,6 +349,7 @@ import Testing
         for text in [
             "<input type=\"date\" id=\"f-0\" name=\"v.at\" value=\"2026-11-23\"", "name=\"b.at\" value=\"2026-11-23\"",
             "<input type=\"time\" id=\"f-1\" name=\"v1.at\" value=\"09:30\"", "name=\"b1.at\" value=\"09:30\"",
+            "id=\"r-0\" data-key=\"Date.at\"", "id=\"r-1\" data-key=\"Time.at\"",
             "The same setting as <a href=\"#f-1\">",
         ] { #expect(page.contains(text), "\(text)") }
         #expect(!page.contains("v2.at"))
@@ -338,6 +383,23 @@ import Testing
         #expect(!browser.commands.contains { [.settingsSet, .settingsReset].contains($0.command) })
     }
 
+    @Test("CON-7, LIM-119, LIM-124: the form of the largest page can be sent: three fields for each of its entries")
+    func largestForm() throws {
+        let modes = ["Date", "Time", "DateAndTime"]
+        let entries = (0..<512).flatMap { index in
+            [Specifier(.slider, ["Key": "s\(index)", "MinimumValue": 0, "MaximumValue": 9, "DefaultValue": 1])]
+                + modes.map { .init(.datePicker, ["Key": "d\(index)", "DatePickerMode": .string($0)]) }
+        }
+        let browser = Browser(entries)
+        let page = try #require(browser.get(Browser.page)?.text)
+        let forms = page.components(between: "<form", and: "</form>")
+        let form = try #require(forms.first { $0.contains("id=\"values\"") })
+        let names = form.components(between: " name=\"", and: "\"").filter { $0 != "form" }
+        #expect(names.count == 512 * (3 + 3 * 2))
+        let values = names.map { "\($0)=\($0.contains(".s") ? "1" : "")" }
+        #expect(browser.post(Browser.page, values.joined(separator: "&"))?.status == 303)
+    }
+
     @Test("LIM-92, CON-18: a long title that many rows lead to, or that many hits are on the page of, stands there cut")
     func longTitles() throws {
         let long = String(repeating: "T", count: 100_000)
@@ -349,7 +411,6 @@ import Testing
         let fields = [Specifier](repeating: field, count: 200)
         let browser = Browser((root + fields).declarations, on: pageTree(["Root": root + fields, "P": fields]))
         for address in [Browser.page, Browser.page + "?q=zz"] {
-            "id=\"r-0\" data-key=\"Date.at\"", "id=\"r-1\" data-key=\"Time.at\"",
             let page = try #require(browser.get(address))
             #expect(page.text.contains("TTT\u{2026}</bdi>") && page.body.count < 1_000_000, "\(page.body.count)")
         }
@@ -368,20 +429,3 @@ import Testing
         ] { #expect(page.contains(text), "\(text)") }
     }
 }
-    @Test("CON-7, LIM-119, LIM-124: the form of the largest page can be sent: three fields for each of its entries")
-    func largestForm() throws {
-        let modes = ["Date", "Time", "DateAndTime"]
-        let entries = (0..<512).flatMap { index in
-            [Specifier(.slider, ["Key": "s\(index)", "MinimumValue": 0, "MaximumValue": 9, "DefaultValue": 1])]
-                + modes.map { .init(.datePicker, ["Key": "d\(index)", "DatePickerMode": .string($0)]) }
-        }
-        let browser = Browser(entries)
-        let page = try #require(browser.get(Browser.page)?.text)
-        let forms = page.components(between: "<form", and: "</form>")
-        let form = try #require(forms.first { $0.contains("id=\"values\"") })
-        let names = form.components(between: " name=\"", and: "\"").filter { $0 != "form" }
-        #expect(names.count == 512 * (3 + 3 * 2))
-        let values = names.map { "\($0)=\($0.contains(".s") ? "1" : "")" }
-        #expect(browser.post(Browser.page, values.joined(separator: "&"))?.status == 303)
-    }
-

@@ -25,14 +25,21 @@ struct AppName {
     func documentTitle(of page: String?) -> String { "\(place): \(heading(page))" }
 
     /// The heading of a page, and the place in an element of its own.
-    /// - Parameter page: the title of the page; nil for the first one.
-    func top(of page: String?) -> Markup {
-        Markup([.tag("h1", foreign: heading(page)), .tag("p", .init("id", "place"), text: place)])
+    /// - Parameters:
+    ///   - page: the title of the page; nil for the first one.
+    ///   - languages: those of the titles of pages, by these titles.
+    func top(of page: Markup?, _ languages: [String: String]) -> Markup {
+        let pieces = words(page == nil).map { Markup.inLanguage($0, languages) }
+        let heading = Markup.tag("bdi", of: pieces + (page.map { [Markup(": "), $0] } ?? []))
+        return Markup([.tag("h1", of: [heading]), .tag("p", .init("id", "place"), text: place)])
     }
 
     private func heading(_ page: String?) -> String {
-        let place = device.map { " on \($0)" } ?? ""
-        if let page { return "\(short)\(place): \(page)" }
-        return (title.map { "\($0) (\(app))" } ?? app.description) + place
+        words(page == nil).joined() + (page.map { ": \($0)" } ?? "")
+    }
+
+    /// The app's name and the rest of its place; the first page has the identifier, too.
+    private func words(_ isFirst: Bool) -> [String] {
+        [short, isFirst && title != nil ? " (\(app))" : "", device.map { " on \($0)" } ?? ""]
     }
 }

@@ -111,6 +111,9 @@ struct AppSettings {
         tree[page].map { tree.languages(of: $0, languages) } ?? [:]
     }
 
+    /// The languages of the titles of pages, by these titles.
+    func titleLanguages(_ languages: [String]) -> [String: String] { tree.titleLanguages(languages) }
+
     /// The list of a row, if the reader may edit it.
     func list(_ row: PageView.Row) -> EditableList? { EditableList(row, in: tree) }
 

@@ -106,7 +106,9 @@ struct DraftRequest {
         let view = settings.view(draft, languages, errors: refused?.texts ?? [:])
         let page = ItemPage(
             list: list, view: view, instance: instance, name: settings.name(languages),
-            languages: settings.languages(of: view.name, languages), index: item,
+            languages: settings.languages(of: view.name, languages),
+            listLanguages: settings.languages(of: list.page.name, languages),
+            titles: settings.titleLanguages(languages), index: item,
             digest: ItemDigest.make(item.map { list.items[$0] } ?? .array(list.items), of: list, cookie: cookie),
             cookie: cookie, refused: refused, refusal: refusal)
         return .answer(page.answer)

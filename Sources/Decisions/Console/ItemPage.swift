@@ -10,6 +10,9 @@ struct ItemPage {
     let name: AppName
     /// The languages of the page's texts, by these texts.
     let languages: [String: String]
+    /// Those of the page with the list, and of the titles of pages.
+    let listLanguages: [String: String]
+    let titles: [String: String]
     /// The item to change; nil for a new one.
     let index: Int?
     /// The digest of the item as it was shown, and for a new one of all items.
@@ -19,7 +22,9 @@ struct ItemPage {
     var refused: PageInput?
     var refusal: FormRefusal?
 
-    private var title: String { "\(list.row.name), " + (index.map { "item \($0 + 1)" } ?? "new item") }
+    private var title: String { list.row.name + number }
+    private var number: String { ", " + (index.map { "item \($0 + 1)" } ?? "new item") }
+    private var heading: Markup { Markup([.inLanguage(list.row.name, listLanguages), Markup(number)]) }
 
     var answer: WebAnswer { Console.page(name.documentTitle(of: title), refusal, cookie, content) }
 
@@ -27,7 +32,7 @@ struct ItemPage {
         let route = ConsoleRoute.item(instance, list: list.key, index: index)
         let fields = PageFields(view, languages, of: instance, refused: refused)
         return [
-            name.top(of: title), refusal.map { Markup.mistakes(refused, $0, on: view) } ?? Markup([]),
+            name.top(of: heading, titles), refusal.map { Markup.mistakes(refused, $0, on: view) } ?? Markup([]),
             .form(
                 to: route, cookie: cookie, .init("id", "draft"), .init("autocomplete", "off"),
                 of: [.hidden(ItemDigest.field, digest)] + view.groups.map { group($0, fields) } + [buttons]),

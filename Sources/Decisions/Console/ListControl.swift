@@ -7,6 +7,8 @@ struct ListControl {
     let list: EditableList
     let instance: AppInstance
     let cookie: String
+    /// The languages of the page's texts, by these texts.
+    let languages: [String: String]
 
     var markup: Markup {
         let items = list.list.items
@@ -22,8 +24,9 @@ struct ListControl {
     private func row(_ index: Int, _ name: String, isLast: Bool) -> Markup {
         let title =
             list.list.isItemEditable
-            ? Markup.tag("a", .link("href", .item(instance, list: list.key, index: index)), foreign: name)
-            : .tag("bdi", text: name)
+            ? Markup.tag(
+                "a", .link("href", .item(instance, list: list.key, index: index)), of: [.spoken(name, languages)])
+            : .spoken(name, languages)
         var parts = [title]
         if index > 0 { parts.append(button(.up, index, "Move \(name) up", [Markup("\u{2191}")])) }
         if !isLast { parts.append(button(.down, index, "Move \(name) down", [Markup("\u{2193}")])) }
@@ -34,11 +37,11 @@ struct ListControl {
     private var adding: Markup {
         .tag(
             "a", .link("href", .item(instance, list: list.key, index: nil)),
-            foreign: list.list.addTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Add")
+            of: [.spoken(list.list.addTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Add", languages)])
     }
 
     private func deletion(_ index: Int, _ name: String) -> Markup {
-        let item = Markup.tag("bdi", text: name)
+        let item = Markup.spoken(name, languages)
         let lost = [Markup("Deletes "), item, Markup(" with all of its values. This cannot be undone.")]
         let button = button(.remove, index, nil, [Markup("Delete "), item])
         return .question([Markup("Delete")], label: "Delete \(name)", lost, button)

@@ -83,6 +83,16 @@ package struct Markup: Sendable, Equatable {
         .tag("bdi", .optional("lang", languages[text]), text: text)
     }
 
+    /// The name of a row or a page where it does not stand itself (LIM-92).
+    static func name(_ text: String, _ languages: [String: String]) -> Markup {
+        .tag("bdi", .optional("lang", languages[text]), text: PageText.short(text))
+    }
+
+    /// A part of a text, as ``spoken(_:_:)``; its direction is that of the whole.
+    static func inLanguage(_ text: String, _ languages: [String: String]) -> Markup {
+        languages[text].map { .tag("span", .init("lang", $0), text: text) } ?? Markup(text)
+    }
+
     /// An image that says nothing beside the text that it stands with; its bytes are within the page.
     static func image(_ image: PageImage) -> Markup {
         let bytes = String(decoding: Base64.encode(image.bytes), as: UTF8.self)

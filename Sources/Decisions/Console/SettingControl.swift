@@ -39,7 +39,8 @@ struct SettingControl {
         case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) }, titleLanguages: languages)
         case .radio(let choices): return radio(choices)
         case .date(let traits): return Markup([date(traits)] + zone + dateText)
-        case .titleValue: return Markup([.tag("output", .init("id", row.field), foreign: row.shown)] + zone)
+        case .titleValue:
+            return Markup([.tag("output", .init("id", row.field), of: [.spoken(row.shown, languages)])] + zone)
         case .button:
             if let key = row.press { return .ofOtherForm(SettingsInput.pressed, FieldKey.encode(key), title) }
             return Markup([
@@ -51,9 +52,9 @@ struct SettingControl {
         case .link(let url): return link(.address(url), to: url)
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
         case .page(let name): return .tag("a", .link("href", .settings(fields.instance, page: name)), of: title)
-        case .list(let list): return .tag("ul", of: list.items.map { .tag("li", foreign: $0.title) })
+        case .list(let list): return .tag("ul", of: list.items.map { .tag("li", of: [.spoken($0.title, languages)]) })
         case .custom(let page):
-            let output = Markup.tag("output", .init("id", row.field), foreign: row.shown)
+            let output = Markup.tag("output", .init("id", row.field), of: [.spoken(row.shown, languages)])
             let value = row.shown.isEmpty ? [] : [output] + zone
             guard let page else { return Markup(value + [.tag("p", text: "The app has a view of its own for it.")]) }
             return Markup([.tag("a", .link("href", .settings(fields.instance, page: page)), of: title)] + value)

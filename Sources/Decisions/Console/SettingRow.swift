@@ -86,7 +86,7 @@ struct SettingRow {
         }
         if let other = fields.others[row.index] {
             let place = other.isLabelled ? other.field : other.id
-            let link = Markup.tag("a", .init("href", "#" + place), foreign: PageText.short(other.name))
+            let link = Markup.tag("a", .init("href", "#" + place), of: [.name(other.name, fields.languages)])
             notes.append(.tag("p", .init("class", "lock"), of: [Markup("The same setting as "), link, Markup(".")]))
         }
         if let range = row.rangeNote { notes.append(.tag("p", text: range)) }
@@ -102,7 +102,7 @@ struct SettingRow {
 
     /// The button that takes the edit back; that of a list asks first, because a list has several values.
     private func reset(_ key: String) -> Markup {
-        let title = [Markup("Reset "), Markup.tag("bdi", text: row.name)]
+        let title = [Markup("Reset "), Markup.spoken(row.name, fields.languages)]
         let button = Markup.ofOtherForm(ResetButton.edit.rawValue, FieldKey.encode(key), title)
         guard case .list = row.kind else { return button }
         let lost = "Removes the edit of the whole list, with all of its items: \(ResetButton.next)"

@@ -20,6 +20,8 @@ struct SettingsPage {
     private var route: ConsoleRoute { settings.instance.route(view.name) }
     private var isFirst: Bool { route == .settings(settings.instance, page: nil) }
     private var name: AppName { settings.name(languages) }
+    /// The languages of the titles of pages, by these titles.
+    private var titles: [String: String] { settings.titleLanguages(languages) }
     private var title: String? { isFirst ? nil : view.title ?? view.name }
 
     var answer: WebAnswer { Console.page(name.documentTitle(of: title), refusal, cookie, content) }
@@ -41,13 +43,16 @@ struct SettingsPage {
 
     /// The page with the rows that a search has found in the place of the form.
     func results(for text: String, _ found: [(page: PageView, row: PageView.Row)]) -> WebAnswer {
+        let names = Set(found.map(\.page.name))
+        let texts = Dictionary(uniqueKeysWithValues: names.map { ($0, settings.languages(of: $0, languages)) })
         let links = found.map { page, row in
             Markup.tag(
                 "li",
                 of: [
                     .tag(
-                        "a", .link("href", settings.instance.route(page.name), fragment: row.id), foreign: row.name),
-                    .tag("span", foreign: page.title.map { " \(PageText.short($0))" } ?? ""),
+                        "a", .link("href", settings.instance.route(page.name), fragment: row.id),
+                        of: [.spoken(row.name, texts[page.name] ?? [:])]),
+                    page.title.map { Markup([Markup(" "), .name($0, titles)]) } ?? Markup([]),
                 ])
         }
         let count = found.isEmpty ? "Nothing was found." : "\(found.count) found."
@@ -69,7 +74,7 @@ struct SettingsPage {
         let note = settings.note.map { Markup.tag("p", .init("id", "running"), text: $0) }
         let known = [settings.facts?.markup, note].compactMap(\.self)
         return [
-            name.top(of: title), .tag("div", .init("id", "facts"), of: known),
+            name.top(of: title.map { .inLanguage($0, titles) }, titles), .tag("div", .init("id", "facts"), of: known),
             isFirst ? Markup([]) : way(to: view.name), search,
         ]
     }
@@ -78,9 +83,11 @@ struct SettingsPage {
     private func way(to page: String?) -> Markup {
         let pages = page.map { settings.way(to: $0, languages) } ?? []
         let links = pages.dropFirst().map { name, title in
-            Markup.tag("li", of: [.tag("a", .link("href", settings.instance.route(name)), foreign: title)])
+            Markup.tag(
+                "li", of: [.tag("a", .link("href", settings.instance.route(name)), of: [.spoken(title, titles)])])
         }
-        let first = Markup.tag("a", .link("href", .settings(settings.instance, page: nil)), foreign: name.short)
+        let first = Markup.tag(
+            "a", .link("href", .settings(settings.instance, page: nil)), of: [.spoken(name.short, titles)])
         return .tag(
             "nav", .init("aria-label", "Pages of the app"), of: [.tag("ol", of: [.tag("li", of: [first])] + links)])
     }
@@ -103,7 +110,7 @@ struct SettingsPage {
         let rows = group.rows.map { row($0, fields) }
         guard group.rows.count(where: \.isEdited) > 1 else { return .group(group, rows, fields.languages) }
         let title: [Markup] =
-            group.title.map { [Markup("Reset all of "), .tag("bdi", text: $0)] } ?? [Markup("Reset these")]
+            group.title.map { [Markup("Reset all of "), .spoken($0, fields.languages)] } ?? [Markup("Reset these")]
         let lost = [Markup("Removes every edit of this section: \(ResetButton.next)")]
         let button = Markup.ofOtherForm(
             ResetButton.group.rawValue, FieldKey.encode(list: group.rows.compactMap(\.key)), title)
@@ -111,7 +118,9 @@ struct SettingsPage {
     }
 
     private func row(_ row: PageView.Row, _ fields: PageFields) -> SettingRow {
-        let list = settings.list(row).map { ListControl(list: $0, instance: settings.instance, cookie: cookie) }
+        let list = settings.list(row).map {
+            ListControl(list: $0, instance: settings.instance, cookie: cookie, languages: fields.languages)
+        }
         return SettingRow(row: row, fields: fields, form: .page(list))
     }
 

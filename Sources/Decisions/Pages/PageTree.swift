@@ -96,6 +96,18 @@ package struct PageTree: Sendable {
         return Dictionary(texts.map { ($0.text, $0.tag) }) { first, _ in first }
     }
 
+    /// The languages of the translated titles of pages, by the titles as their reader has them.
+    package func titleLanguages(_ languages: [String]) -> [String: String] {
+        guard !strings.isEmpty else { return [:] }
+        let translation = strings.translation(for: languages)
+        let titles = pages.flatMap { page in
+            let panes = page.specifiers.filter { $0.kind == .childPane }
+            let own = [page.title] + panes.flatMap { [$0.text(.childTitle), $0.text(.title)] }
+            return own.compactMap { $0.flatMap { translation.tagged($0, tables: page.tables) } }
+        }
+        return Dictionary(titles.map { ($0.text, $0.tag) }) { first, _ in first }
+    }
+
     /// The pages from the root to another one on the shortest way, without the page itself.
     package func path(to name: String) -> [Page] { ways[name] ?? [] }
 
