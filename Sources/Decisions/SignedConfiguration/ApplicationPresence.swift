@@ -51,12 +51,25 @@ struct ApplicationPresence: Sendable, Equatable {
 
     func fault(of shown: ActiveConfiguration) -> LoadFault? { loadFault?.of(shown) }
 
-    mutating func registered() {
+    /// The app sees the slot's configuration from now on.
+    mutating func arrived(_ arrival: ConfigurationSlot.Arrival) {
         isConnected = true
         refusesOffers = false
-        hasCountedStart = false
         lived = nil
+        if arrival == .registered { hasCountedStart = false }
         offersAnother()
+    }
+
+    /// The attempts with the configuration on trial, now that the app sees it (CFG-62). An app that has only seen
+    /// another target meanwhile makes no further one.
+    /// - Parameter known: the attempts before.
+    mutating func attempts(
+        with digest: [UInt8], after known: UInt64, _ arrival: ConfigurationSlot.Arrival
+    ) -> UInt64 {
+        guard arrival == .registered else { return max(known, library.starts(of: digest)) }
+        let attempts = attempts(with: digest, after: known)
+        if attempts != known { hasCountedStart = true }
+        return attempts
     }
 
     /// The attempts with a configuration that the app sees again now (CFG-62). That is no further one if the app may
@@ -67,8 +80,6 @@ struct ApplicationPresence: Sendable, Equatable {
         let isFurther = unfinished.remove(digest) == nil || starts == 0
         return max(isFurther ? known + 1 : known, starts)
     }
-
-    mutating func startCounted() { hasCountedStart = true }
 
     /// Clears the note that the last registration counts as an attempt; returns whether there was one.
     mutating func takeCountedStart() -> Bool {
@@ -109,7 +120,7 @@ struct ApplicationPresence: Sendable, Equatable {
     /// whether its senders learn that. A report for each of many offers would fill the queue.
     mutating func offerLapsed(_ lapse: ConfigurationSlot.Lapse, _ deliveries: ConfigurationDeliveries) -> Bool {
         switch lapse {
-        case .unanswered, .notTaken: return true
+        case .unanswered, .notTaken, .takenBack: return true
         case .notStored:
             defer { unstored = deliveries }
             return unstored != deliveries

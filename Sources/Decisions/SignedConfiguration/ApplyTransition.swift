@@ -59,6 +59,14 @@ extension ConfigurationSlot {
         case offered
     }
 
+    /// How an app has come to see this slot's configuration.
+    package enum Arrival: Sendable {
+        /// Its receiving connection has registered: its process may be a new one.
+        case registered
+        /// It has stayed connected, and sees another target than before.
+        case switched
+    }
+
     package enum Ending: Sendable {
         /// Its process may have failed.
         case lost
@@ -74,6 +82,8 @@ extension ConfigurationSlot {
         case unanswered
         /// The app has not seen it, or takes none.
         case notTaken
+        /// It ended with the target (CFG-31), or how it ended is unknown: that is no attempt of the app.
+        case takenBack
         /// The app has not seen it, because too many messages wait there.
         case noRoom
         /// The app has answered, and its verdict could not be stored.
@@ -84,7 +94,7 @@ extension ConfigurationSlot {
         /// The words for the senders, who learn of it once.
         package var reason: String? {
             switch self {
-            case .unanswered, .notTaken: nil
+            case .unanswered, .notTaken, .takenBack: nil
             case .noRoom: "the app has too many unread messages"
             case .notStored: "the device could not store what came of the offer to the app; its log says why"
             case .notJudged(let reason): reason

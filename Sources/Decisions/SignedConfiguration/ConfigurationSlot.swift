@@ -88,16 +88,16 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return transition
     }
 
-    /// The app's receiving connection has registered: the waiting configuration is offered.
-    package mutating func applicationConnected() -> ApplyTransition {
-        app.registered()
+    /// The app sees this slot's configuration from now on: the waiting one is offered.
+    package mutating func applicationConnected(_ arrival: Arrival = .registered) -> ApplyTransition {
+        app.arrived(arrival)
         var transition = ApplyTransition()
-        countStart(&transition)
+        countStart(arrival, &transition)
         if phase == .waitingForApplication { offer(&transition) }
         return transition
     }
 
-    /// The connection has closed: the offered configuration waits again.
+    /// The app sees this slot's configuration no longer: the offered one waits again.
     /// - Parameter isBeingOffered: false if the offer has ended before, with a verdict that could not be stored.
     @discardableResult
     package mutating func applicationDisconnected(
@@ -105,7 +105,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
     ) -> ApplyTransition {
         guard isApplicationConnected else { return ApplyTransition() }
         app.left()
-        var transition = answerOverdue(isBeingOffered ? .unanswered : .notStored)
+        let lapse: Lapse = ending == .switched ? .takenBack : .unanswered
+        var transition = answerOverdue(isBeingOffered ? lapse : .notStored)
         guard let trial else { return transition }
         if ending == .inOrder && !app.cannotJudge || app.library.isHealthy(trial.digest) {
             passTrial(&transition)
@@ -472,12 +473,11 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return (configuration, former.deliveries)
     }
 
-    /// The app has registered again during the trial.
-    private mutating func countStart(_ transition: inout ApplyTransition) {
+    /// The app has come again during the trial.
+    private mutating func countStart(_ arrival: Arrival, _ transition: inout ApplyTransition) {
         guard let running = trial else { return }
         if app.library.isHealthy(running.digest) { return passTrial(&transition) }
-        trial?.attempts = app.attempts(with: running.digest, after: running.attempts)
-        if trial != running { app.startCounted() }
+        trial?.attempts = app.attempts(with: running.digest, after: running.attempts, arrival)
         if let trial, trial.isUsedUp { return rollBack(.failed, ConfigurationTrial.failureText, &transition) }
         change(.trial(trial), &transition)
     }

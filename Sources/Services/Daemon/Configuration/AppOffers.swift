@@ -36,6 +36,8 @@ final class AppOffers {
     weak var receiver: ConfigurationReceiver?
     /// The offers of each slot that have not ended: a newer one may begin before the one that it replaces has ended.
     private var open: [ConfigurationSlotKey: Int] = [:]
+    /// How often the apps have had another target: offers from before the last time have ended with it (CFG-31).
+    private var switches: [KeySubject: Int] = [:]
     private(set) var answers = ReloadAnswers()
 
     init(_ context: ConfigurationContext, _ files: ConfigurationSlotFiles, _ observers: VerdictObservers) {
@@ -59,8 +61,11 @@ final class AppOffers {
         }
     }
 
-    /// The app's receiving connection is gone.
-    func disconnected(_ subject: KeySubject) { answers.disconnected(subject) }
+    /// The app's receiving connection is gone, or its configuration has another target.
+    func disconnected(_ subject: KeySubject, _ ending: ConfigurationSlot.Ending) {
+        answers.disconnected(subject)
+        if ending == .switched { switches[subject, default: 0] += 1 }
+    }
 
     /// The app's receiving connection has registered.
     func registered(_ subject: KeySubject) { answers.forget(subject) }
@@ -73,9 +78,11 @@ final class AppOffers {
         open[key, default: 0] += 1
         // Zero stands for a configuration that came through no pairing.
         let pairing = slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
-        let writes = files.chainWrites(of: key.subject)
+        let (writes, switches) = (files.chainWrites(of: key.subject), switches[key.subject])
         send(offer.message, to: key, through: pairing) { [weak self] outcome in
-            self?.ended(outcome, key, digest, since: writes)
+            guard let self else { return }
+            guard switches == self.switches[key.subject] else { return offerEnded(key) }
+            ended(outcome, key, digest, since: writes)
         }
     }
 

@@ -405,13 +405,16 @@ final class ConfigurationReceiver {
         }
     }
 
+    /// The app may have another target: a primary that is not the active one can say so at any time (CFG-31).
     func targetChanged(of subject: KeySubject, isConnected: Bool) {
         files.reconcile(subject, with: state)
+        let key = context.shownKey(of: subject)
+        guard apps.show(key, to: subject) else { return }
         disconnected(subject, .switched)
-        guard isConnected, let key = context.shownKey(of: subject) else { return }
+        guard isConnected, let key else { return }
         // First: the app judges what waits beside what is applied for its target, and not for the one before.
         offers.reload(key)
-        enqueue(key) { slot, _ in slot.applicationConnected() }
+        enqueue(key) { slot, _ in slot.applicationConnected(.switched) }
     }
 
     // MARK: host apps
@@ -426,7 +429,9 @@ final class ConfigurationReceiver {
         offers.registered(subject)
         if let pem = registration.anchor { learnSoon(pem, for: subject) }
         checkFiles(of: subject, namesSchema: registration.schema != nil)
-        guard let key = context.shownKey(of: subject) else { return }
+        let key = context.shownKey(of: subject)
+        _ = apps.show(key, to: subject)
+        guard let key else { return }
         enqueue(key) { slot, _ in slot.applicationConnected() }
     }
 
@@ -455,7 +460,7 @@ final class ConfigurationReceiver {
 
     /// An app's receiving connection is gone.
     func disconnected(_ subject: KeySubject, _ ending: ConfigurationSlot.Ending) {
-        offers.disconnected(subject)
+        offers.disconnected(subject, ending)
         if ending != .switched { apps.disconnected(subject) }
         for key in state.slots.keys where key.subject == subject {
             // The next connection may have begun when the event has its turn, and has said none of this.

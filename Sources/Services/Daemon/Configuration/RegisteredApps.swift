@@ -28,6 +28,8 @@ struct RegisteredApps {
     private var connected: Set<KeySubject> = []
     /// The schemas that the connected apps have named.
     private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
+    /// The slots whose files the apps have seen last; nil inside for an app that has no target.
+    private var shown: [KeySubject: ConfigurationSlotKey?] = [:]
     /// The apps whose code allows invalid signatures (CFG-22).
     private var waiving: Set<ApplicationIdentifier> = []
 
@@ -47,6 +49,11 @@ struct RegisteredApps {
         if registration.allowsInvalidSignatures { waiving.insert(app) } else { waiving.remove(app) }
         if anchors[subject]?.pem != pem { anchors[subject] = pem.map { Anchor(pem: $0) } }
         anchors[subject]?.isUnlearned = false
+    }
+
+    /// An app sees the files of this slot, or of none, from now on; returns whether that may be news to it.
+    mutating func show(_ key: ConfigurationSlotKey?, to subject: KeySubject) -> Bool {
+        shown.updateValue(key, forKey: subject) != .some(key)
     }
 
     /// The app's receiving connection is gone.
@@ -73,7 +80,7 @@ struct RegisteredApps {
     }
 
     /// The app is removed.
-    mutating func remove(_ key: KeySubject) { anchors[key] = nil }
+    mutating func remove(_ key: KeySubject) { (anchors[key], shown[key]) = (nil, nil) }
 
     /// Whether the app of a trusted anchor has registered with another one, by which it refuses what that vouches for.
     mutating func isConflicting(with trusted: KnownAnchor) -> Bool {

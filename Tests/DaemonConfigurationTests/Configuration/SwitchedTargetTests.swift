@@ -1,0 +1,45 @@
+// Claims and switches that reach the configuration of an app which stays connected (CFG-31).
+
+import TandemBase
+import TandemDaemonTestSupport
+import TandemPropertyList
+import TandemTestSupport
+import Testing
+
+@testable import TandemDaemon
+
+@Suite struct SwitchedTargetTests {
+    private let secondary: LoneSecondary
+
+    init() throws {
+        secondary = try LoneSecondary()
+        secondary.host.takesOffers = true
+        secondary.connect()
+    }
+
+    /// A primary claims an identifier for the app, or the operator chooses one.
+    private func change(_ target: PairedIdentifier? = nil) {
+        if let target { secondary.host.target = target }
+        secondary.service.targetChanged(of: secondary.queue.app, as: .secondary, isConnected: true)
+        secondary.scheduler.run()
+    }
+
+    @Test("CFG-31, CFG-62: claims that leave the app's target as it was fail no trial, and tell the app nothing")
+    func claimsDuringATrial() throws {
+        secondary.receive(try secondary.envelope(1))
+        try secondary.answer(0)
+        for _ in 0..<5 { change() }
+        #expect(secondary.host.offers.count == 1 && secondary.status?["trial"] == true)
+        secondary.scheduler.advance(by: .seconds(60))
+        #expect(secondary.status?["state"] == "applied" && secondary.status?["trial"] != true)
+    }
+
+    @Test("CFG-31, CFG-62: claims that leave the app's target as it was end no offer")
+    func claimsDuringAnOffer() throws {
+        secondary.receive(try secondary.envelope(1))
+        for _ in 0..<5 { change() }
+        try #require(secondary.host.offers.count == 1)
+        try secondary.answer(0)
+        #expect(secondary.status?["state"] == "applied")
+    }
+}
