@@ -101,6 +101,25 @@ import Testing
         }
     }
 
+    @Test("CFG-37, CFG-61: a waived one that waits is not loaded during the trial of another, which counts and fails")
+    func waivedDuringATrial() throws {
+        try Fixture.withDirectory { directory in
+            try writeTrial(in: directory)
+            let stranger = try fixture.envelope(version: 8, key: ConfigurationPrivateKey.generate())
+            let staged = try fixture.staged(stranger, mark: 7, allowsInvalid: true)
+            try directory.write("staged.plist", staged.dictionary)
+            func start() -> WaivingConfiguration {
+                let app = WaivingConfiguration()
+                fixture.load(app, in: directory.path)
+                return app
+            }
+            for _ in 1...3 { #expect(start().volume == 77) }
+            #expect(start().volume == 66)
+            try directory.remove("trial.plist")
+            #expect(start().volume == 90)
+        }
+    }
+
     @Test("CFG-62, LIM-88: an app that dies over an offer, and then at its starts, sees the value three times in all")
     func anOfferIsAnAttempt() throws {
         try Fixture.withDirectory { directory in
@@ -294,4 +313,14 @@ import Testing
         time.advance(by: .seconds(3600))
         #expect(app.volume == 90, "the alarm of the one before it is void")
     }
+}
+
+/// An app that allows invalid signatures.
+///
+/// `@unchecked`: its property is a wrapper around state behind a mutex.
+private final class WaivingConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Alarm volume", in: 50...100) var volume = 75
+
+    override var publicKey: String? { AppConfiguration.key.publicKey.key.pem }
+    override var allowsInvalidSignatures: Bool { true }
 }

@@ -8,7 +8,8 @@ package enum ApplyChange: Sendable, Equatable {
     case mark(VersionMark)
     /// The row of the staged configuration and `staged.plist`; nil removes both.
     case staged(StagedConfiguration?)
-    /// The row of the staged configuration alone: an attempt of the app is counted (CFG-62).
+    /// The row of the staged configuration alone: an attempt of the app is counted (CFG-62), or its file has to wait
+    /// for the end of a trial (CFG-61).
     case counted(StagedConfiguration)
     /// The row of the trial and `trial.plist`; nil removes both.
     case trial(ConfigurationTrial?)
@@ -44,10 +45,14 @@ extension ConfigurationSlot {
         switch file {
         case .active: active?.dictionary
         case .waived: waived?.dictionary
-        case .staged: staged?.dictionary
+        case .staged: isHeldBack ? nil : staged?.dictionary
         case .trial: trial?.dictionary
         }
     }
+
+    /// Whether the app must not see what is staged: with a waived signature it would show above the one on trial, and
+    /// hide its faults (CFG-61).
+    package var isHeldBack: Bool { staged?.isWaived == true && trial != nil }
 
     package enum Phase: Sendable, Equatable {
         case idle

@@ -250,9 +250,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// Counts an attempt and offers (CFG-62).
     private mutating func offer(_ transition: inout ApplyTransition) {
-        guard var staged else { return }
-        // It would show above the one on trial, and hide its faults.
-        if staged.isWaived, trial != nil { return }
+        guard var staged, !isHeldBack else { return }
         staged.attempts = app.attempts(with: staged.record.digest, after: staged.attempts)
         guard staged.attempts <= Self.attempts else { return failStaged(&transition) }
         phase = .offered
@@ -321,8 +319,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
         let (waiting, onTrial, senders) = (staged, tried, trial?.deliveries)
         if active != nil { change(.active(nil), &transition) }
         if waived != nil { change(.waived(nil), &transition) }
-        if trial != nil { change(.trial(nil), &transition) }
         if staged != nil { dropStaged(&transition) }
+        if trial != nil { change(.trial(nil), &transition) }
         keep(nil, &transition)
         mark?.close()
         if let mark { change(.mark(mark), &transition) }
@@ -439,9 +437,14 @@ package struct ConfigurationSlot: Sendable, Equatable {
     private mutating func change(_ change: ApplyChange, _ transition: inout ApplyTransition) {
         switch change {
         case .mark(let next): mark = next
-        case .staged(let next): staged = next
+        case .staged(let next):
+            staged = next
+            if let next, isHeldBack { return transition.add(.counted(next)) }
         case .counted(let next): staged = next
-        case .trial(let next): trial = next
+        case .trial(let next):
+            // The file that has waited for the end of the trial.
+            if next == nil, isHeldBack { transition.add(.staged(staged)) }
+            trial = next
         case .loadReports(let next): loadReports = next
         case .active(let next): active = next
         case .waived(let next): waived = next

@@ -16,7 +16,10 @@ package struct SlotStep: Sendable {
             guard slot.staged?.record.digest != digest else { return nil }
             // The verdict of the event is about the bytes that have taken the place, if there are any.
             let isReplaced = transition.changes.contains { change in
-                if case .staged(let other?) = change { other.record.digest != digest } else { false }
+                switch change {
+                case .staged(let other?), .counted(let other): other.record.digest != digest
+                default: false
+                }
             }
             return (digest, isReplaced || transition.verdict == nil ? .superseded : transition)
         }

@@ -80,6 +80,13 @@ struct ConfigurationFiles {
         if let key = trial?.previous?.record.key, isForeign(key) { trial = nil }
     }
 
+    /// Whether the staged configuration has to wait for the end of another one's trial (CFG-61). A daemon of an earlier
+    /// release has written it all the same.
+    var holdsBackStaged: Bool {
+        guard let staged, staged.isWaived, let trial else { return false }
+        return !trial.covers(staged.record.digest)
+    }
+
     /// Whether a configuration waits for its proof: it is staged or on trial, and the app has not lived with it.
     func isUnproven(_ digest: [UInt8]) -> Bool {
         let waits = staged?.record.digest == digest || trial?.covers(digest) == true

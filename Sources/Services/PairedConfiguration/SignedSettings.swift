@@ -312,7 +312,7 @@ struct ConfigurationLoading {
     }
 
     private mutating func staged(_ active: AppliedRecord?) -> AppliedRecord? {
-        guard let staged = files.staged else { return nil }
+        guard let staged = files.staged, !files.holdsBackStaged else { return nil }
         guard !isOver(staged.record) else {
             hasReverted = true
             return nil

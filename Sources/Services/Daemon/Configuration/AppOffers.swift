@@ -277,7 +277,7 @@ extension OfferOutcome {
 
     /// The app's answer to a reload, if it is about what is applied.
     fileprivate func reloadReply(about slot: ConfigurationSlot) -> ReloadReply? {
-        let (applied, waiting) = (slot.shown?.record.digest, slot.staged?.record.digest)
+        let (applied, waiting) = (slot.shown?.record.digest, slot.isHeldBack ? nil : slot.staged?.record.digest)
         return message.flatMap { ReloadReply($0, applied: applied, waiting: waiting) }
     }
 }
