@@ -549,16 +549,18 @@ import Testing
         #expect(next == nil, "it has not refused it, and does not get the version before")
     }
 
-    @Test("CFG-22, CFG-76, CFG-114: what ends with the permission for its signature after the trial has drifted")
-    func endOfAPermission() throws {
+    @Test(
+        "CFG-22, CFG-89, CFG-114: what ends after its trial with a permission, or with its keys, has drifted",
+        arguments: [Rejection.threshold, .signerRevoked])
+    func endOfASignature(_ end: Rejection) throws {
         var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
-        #expect(try fleet.report(0, item, .rejected(.threshold)) == nil)
+        #expect(try fleet.report(0, item, .rejected(end)) == nil)
         let standing = try #require(fleet.standing(0))
-        #expect(standing.verdict == "threshold" && standing.isDrift && standing.reported == nil)
-        #expect(fleet.desired.deliveries.map(\.verdict) == ["threshold"])
-        #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, .rejected(.threshold)) }
+        #expect(standing.verdict == end.rawValue && standing.isDrift && standing.reported == nil)
+        #expect(fleet.desired.deliveries.map(\.verdict) == [end.rawValue])
+        #expect(throws: ReportFailure.wrongNonce) { try fleet.report(0, item, .rejected(end)) }
     }
 
     @Test("CFG-51: a stranger's report changes nothing")

@@ -548,4 +548,17 @@ import Testing
         let facts = ended.reports
         #expect(slot.trial == nil && facts.map(\.verdict) == [.rejected(.signerRevoked)], "its trial ends with it")
     }
+
+    @Test("CFG-89, CFG-114: the senders of what a revocation withdraws after its trial learn that it has ended")
+    func aWithdrawnSignerIsReportedAfterTheTrial() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try slot(with: try configuration(6, signer: 0, keySet: 1), history)
+        Fixture.live(&slot)
+        _ = try history.take(try revocation(of: 0, under: 1, withdraws: true))
+        let ended = slot.keysChanged(in: try context(history, .full))
+        #expect(slot.active == nil && slot.loadReports == nil && ended.verdict == .rejected(.signerRevoked))
+        let facts = try #require(ended.reports.last)
+        #expect(ended.reports.count == 1 && facts.verdict == .rejected(.signerRevoked) && facts.good == nil)
+        #expect(ended.recalled == [facts.delivery], "CFG-52: not held back behind other failures")
+    }
 }

@@ -181,11 +181,11 @@ package struct ReportFacts: Sendable, Hashable {
     }
 
     /// Whether it may follow the last verdict on what is applied: the app does not load it, or does again (CFG-114), or
-    /// its invalid signature is no longer allowed (CFG-22).
+    /// its signature no longer counts, because an invalid one is no longer allowed (CFG-22) or a key is withdrawn.
     var mayFollowApplied: Bool {
         switch verdict {
         case .applied: isOnTrial == false
-        case .rejected(let rejection): rejection.isEarly
+        case .rejected(let rejection): rejection.isEarly || rejection == .signerRevoked
         case .waitingForApplication, .waitingForKey, .superseded, .failed: false
         }
     }

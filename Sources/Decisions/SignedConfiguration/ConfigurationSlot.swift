@@ -362,12 +362,22 @@ package struct ConfigurationSlot: Sendable, Equatable {
             change(.trial(trial), &transition)
         }
         guard let ended = active, isWithdrawn(ended, in: context) else { return }
+        let onTrial = trial?.digest == ended.record.digest ? trial : nil
         change(.active(nil), &transition)
         deactivateMark(&transition)
-        if let trial, trial.digest == ended.record.digest {
-            change(.trial(nil), &transition)
-            report(.rejected(.signerRevoked), of: ended, by: trial.deliveries, &transition)
-        }
+        if onTrial != nil { change(.trial(nil), &transition) }
+        let senders = senders(of: ended, onTrial)
+        transition.recall(senders)
+        report(.rejected(.signerRevoked), of: ended, by: senders, &transition)
+        transition.conclude(.rejected(.signerRevoked), "version \(ended.record.version) is withdrawn with its keys")
+    }
+
+    /// The deliveries whose senders learn that what they brought has ended.
+    /// - Parameter onTrial: its trial, if that lasted.
+    private func senders(
+        of ended: ActiveConfiguration, _ onTrial: ConfigurationTrial?
+    ) -> ConfigurationDeliveries {
+        onTrial?.deliveries ?? loadReports?.deliveries(of: ended.record.digest) ?? ConfigurationDeliveries()
     }
 
     /// Whether something waits or is applied by the permission of CFG-22.
@@ -392,8 +402,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         if onTrial != nil { change(.trial(nil), &transition) }
         // An app that has registered meanwhile has read the file that goes.
         transition.add(.reload)
-        let told = onTrial?.deliveries ?? loadReports?.deliveries(of: ended.record.digest)
-        let senders = told ?? ConfigurationDeliveries()
+        let senders = senders(of: ended, onTrial)
         transition.recall(senders)
         conclude(ended.record, by: senders, in: context, &transition)
         endLoadReports(&transition)
