@@ -30,8 +30,8 @@ struct ApplicationPresence: Sendable, Equatable {
     private(set) var cannotJudge = false
     /// The app's last registration counts as an attempt of the trial.
     private var hasCountedStart = false
-    /// The time until the next report about loading (LIM-141).
-    private var loadReportPause = Duration.zero
+    /// The time until the next report about the loading of each configuration (LIM-141).
+    private var loadReportPauses: [[UInt8]: Duration] = [:]
     /// The library's account, as it was read last.
     private(set) var library = LoadAttempts()
     /// The configurations with which the app may still run since before the daemon began.
@@ -93,15 +93,18 @@ struct ApplicationPresence: Sendable, Equatable {
     /// not yet.
     mutating func takeLoadReports(_ reports: LoadReports?, of shown: ActiveConfiguration) -> LoadReports? {
         let fault = fault(of: shown)
-        guard hasAnsweredReload || fault != nil, loadReportPause == .zero, var next = reports,
-            next.digest == shown.record.digest, next.note(fault)
+        let digest = shown.record.digest
+        guard hasAnsweredReload || fault != nil, loadReportPauses[digest] == nil, var next = reports,
+            next.note(fault, of: digest)
         else { return nil }
-        loadReportPause = ConfigurationLimits.loadReports
+        loadReportPauses[digest] = ConfigurationLimits.loadReports
         return next
     }
 
-    /// The reports about loading are about another configuration, or there are none.
-    mutating func loadReportsChanged() { loadReportPause = .zero }
+    /// The next report about the loading of any configuration but these is the first one.
+    mutating func forgetLoadReports(except digests: [[UInt8]]) {
+        loadReportPauses = loadReportPauses.filter { digests.contains($0.key) }
+    }
 
     mutating func refusedOffer() { refusesOffers = true }
 
@@ -145,7 +148,7 @@ struct ApplicationPresence: Sendable, Equatable {
     /// Running time since the last tick: the next report about loading and the next offer come nearer.
     mutating func tick(_ running: Duration) {
         (appliedSinceTick, appliedLast) = (appliedLast, [])
-        loadReportPause = max(.zero, loadReportPause - running)
+        loadReportPauses = loadReportPauses.compactMapValues { $0 > running ? $0 - running : nil }
         offerPause = max(.zero, offerPause - running)
     }
 

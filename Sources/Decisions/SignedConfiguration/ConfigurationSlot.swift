@@ -373,11 +373,12 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// The deliveries whose senders learn that what they brought has ended.
-    /// - Parameter onTrial: its trial, if that lasted.
+    /// - Parameter onTrial: its trial, if that lasted; it may have passed an earlier one.
     private func senders(
         of ended: ActiveConfiguration, _ onTrial: ConfigurationTrial?
     ) -> ConfigurationDeliveries {
-        onTrial?.deliveries ?? loadReports?.deliveries(of: ended.record.digest) ?? ConfigurationDeliveries()
+        let passed = loadReports?.deliveries(of: ended.record.digest) ?? ConfigurationDeliveries()
+        return onTrial?.deliveries.joined(to: passed).deliveries ?? passed
     }
 
     /// Whether something waits or is applied by the permission of CFG-22.
@@ -498,7 +499,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         guard let trial, !endRefusedTrial(&transition) else { return }
         if let tried {
             report(.applied, of: tried, by: trial.deliveries, isOnTrial: false, &transition)
-            keep(LoadReports(of: trial.digest, to: trial.deliveries), &transition)
+            keep(trial.deliveries, of: trial.digest, beside: [active, waived], &transition)
         }
         change(.trial(nil), &transition)
     }
@@ -545,20 +546,32 @@ package struct ConfigurationSlot: Sendable, Equatable {
     private mutating func reportLoading(_ transition: inout ApplyTransition) {
         guard trial == nil, let shown, let reports = app.takeLoadReports(loadReports, of: shown) else { return }
         keep(reports, &transition)
-        let text = app.fault(of: shown)?.text
-        report(.applied, of: shown, by: reports.deliveries, text: text, isOnTrial: false, &transition)
+        let (text, deliveries) = (app.fault(of: shown)?.text, reports.deliveries(of: shown.record.digest))
+        report(.applied, of: shown, by: deliveries, text: text, isOnTrial: false, &transition)
+    }
+
+    /// Keeps deliveries that brought what is applied, for the reports that may follow.
+    /// - Parameter present: the configurations whose deliveries stay.
+    private mutating func keep(
+        _ deliveries: ConfigurationDeliveries, of digest: [UInt8], beside present: [ActiveConfiguration?],
+        _ transition: inout ApplyTransition
+    ) {
+        var reports = loadReports ?? LoadReports()
+        reports.add(deliveries, of: digest)
+        reports.keep(present.compactMap { $0?.record.digest })
+        keep(reports, &transition)
     }
 
     private mutating func keep(_ reports: LoadReports?, _ transition: inout ApplyTransition) {
-        guard reports != loadReports else { return }
-        if reports?.digest != loadReports?.digest { app.loadReportsChanged() }
-        change(.loadReports(reports), &transition)
+        let kept = reports?.isEmpty == true ? nil : reports
+        guard kept != loadReports else { return }
+        app.forgetLoadReports(except: kept?.digests ?? [])
+        change(.loadReports(kept), &transition)
     }
 
     /// The reports end with the configuration that they are about; that of a trial's previous one has not ended.
     private mutating func endLoadReports(_ transition: inout ApplyTransition) {
-        let present = [active, waived, trial?.previous].compactMap { $0?.record.digest }
-        if let digest = loadReports?.digest, !present.contains(digest) { keep(nil, &transition) }
+        keep(ConfigurationDeliveries(), of: [], beside: [active, waived, trial?.previous], &transition)
     }
 
     /// The configuration is active already; the senders of one on trial wait for its end.
@@ -576,8 +589,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
             // trial lasts (CFG-79).
             self.trial?.deliveries = joining.joined(to: trial.deliveries).deliveries
             change(.trial(self.trial), &transition)
-        } else if trial == nil, applied == shown {
-            keep(LoadReports(of: applied.record.digest, to: joining, after: loadReports), &transition)
+        } else {
+            keep(joining, of: applied.record.digest, beside: [active, waived, trial?.previous], &transition)
         }
         report(.applied, of: applied, by: joining, isOnTrial: isOnTrial, &transition)
     }

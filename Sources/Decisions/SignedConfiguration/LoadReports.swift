@@ -1,14 +1,15 @@
-// Reports about the loading of an applied configuration (CFG-114). After its trial another build of the app may be
+// Reports about the loading of applied configurations (CFG-114). After its trial another build of the app may be
 // installed that does not load what is applied. Each delivery has had its last verdict by then, so the senders of these
 // bytes are told the fault, and told again when it is over.
 
 package import TandemPropertyList
 import TandemWire
 
-/// A store row: the deliveries that get reports on loading (CFG-114), and the last report that they got.
+/// A store row: the deliveries that get reports on loading (CFG-114), and the last report that they got. One with a
+/// waived signature shows above the active one, whose deliveries stay.
 package struct LoadReports: Sendable, Equatable {
     /// The news that the deliveries have.
-    private enum Known: Sendable, Equatable {
+    fileprivate enum Known: Sendable, Equatable {
         /// The app loads it, as all verdicts `applied` say.
         case loads
         /// The app does not load it, by this name.
@@ -17,39 +18,80 @@ package struct LoadReports: Sendable, Equatable {
         case differs
     }
 
-    /// Of the applied configuration, which has passed its trial.
-    let digest: [UInt8]
-    let deliveries: ConfigurationDeliveries
-    private var known: Known
-
-    /// - Parameter former: those before these deliveries, which count if they are about the same bytes.
-    /// - Returns: nil without a delivery.
-    init?(of digest: [UInt8], to newer: ConfigurationDeliveries, after former: Self? = nil) {
-        let earlier = former.flatMap { $0.digest == digest ? $0 : nil }
-        deliveries = newer.joined(to: earlier?.deliveries ?? ConfigurationDeliveries()).deliveries
-        guard !deliveries.isEmpty else { return nil }
-        self.digest = digest
-        let before = earlier?.known ?? .loads
-        known = before == .loads || earlier?.deliveries == deliveries ? before : .differs
+    /// Of one applied configuration, which has passed its trial.
+    fileprivate struct Entry: Sendable, Equatable {
+        let digest: [UInt8]
+        var deliveries: ConfigurationDeliveries
+        var known = Known.loads
     }
 
-    /// The deliveries, if they brought these bytes.
-    func deliveries(of digest: [UInt8]) -> ConfigurationDeliveries? { digest == self.digest ? deliveries : nil }
+    /// One for each configuration with a delivery, the one that passed last at the end.
+    private var entries: [Entry] = []
 
-    /// Whether a report that the app loads the configuration would tell some delivery something new.
-    package var mayNeedReport: Bool { known != .loads }
+    init() {}
 
-    /// Notes what the deliveries are told next; returns whether it is new to them.
-    mutating func note(_ fault: LoadFault?) -> Bool {
+    var isEmpty: Bool { entries.isEmpty }
+
+    var digests: [[UInt8]] { entries.map(\.digest) }
+
+    /// Further deliveries of a configuration, whose senders know it as applied; nothing without one.
+    mutating func add(_ newer: ConfigurationDeliveries, of digest: [UInt8]) {
+        guard !newer.isEmpty else { return }
+        var entry = entries.first { $0.digest == digest } ?? Entry(digest: digest, deliveries: newer)
+        let earlier = entry.deliveries
+        entry.deliveries = newer.joined(to: earlier).deliveries
+        if entry.deliveries != earlier, entry.known != .loads { entry.known = .differs }
+        entries.removeAll { $0.digest == digest }
+        entries.append(entry)
+    }
+
+    /// Forgets those of all other configurations.
+    mutating func keep(_ digests: [[UInt8]]) { entries.removeAll { !digests.contains($0.digest) } }
+
+    /// The deliveries that brought a configuration; none if no report is owed to anybody.
+    func deliveries(of digest: [UInt8]) -> ConfigurationDeliveries {
+        entries.first { $0.digest == digest }?.deliveries ?? ConfigurationDeliveries()
+    }
+
+    /// Whether a report that the app loads a configuration would tell some delivery something new.
+    package var mayNeedReport: Bool { entries.contains { $0.known != .loads } }
+
+    /// Notes what the deliveries of a configuration are told next; returns whether it is new to them.
+    mutating func note(_ fault: LoadFault?, of digest: [UInt8]) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.digest == digest }) else { return false }
         let next = fault.map { Known.fault($0.name) } ?? .loads
-        defer { known = next }
-        return known != next
+        defer { entries[index].known = next }
+        return entries[index].known != next
     }
 }
 
 extension LoadReports {
+    /// The fields of the last one, as an earlier release has written its only one, and the others beside them.
     package var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = ["v": 1, "digest": .data(digest)]
+        var fields = entries.last?.fields ?? [:]
+        fields["v"] = 1
+        fields["others"] = entries.count > 1 ? .array(entries.dropLast().map { .dictionary($0.fields) }) : nil
+        return fields
+    }
+
+    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
+        var fields = try FieldReader(record: dictionary)
+        let others = try fields.optional("others", "a list of dictionaries") { value in
+            value.list(atMost: ConfigurationLimits.list) { $0.dictionaryValue }
+        }
+        for other in others ?? [] {
+            var fields = FieldReader(other)
+            entries.append(try Entry(&fields))
+            try fields.refuseUnknownFields()
+        }
+        entries.append(try Entry(&fields))
+        try fields.refuseUnknownFields()
+    }
+}
+
+extension LoadReports.Entry {
+    fileprivate var fields: PropertyListDictionary {
+        var fields: PropertyListDictionary = ["digest": .data(digest)]
         // Empty for `differs`.
         switch known {
         case .loads: break
@@ -59,12 +101,10 @@ extension LoadReports {
         return fields.merging(deliveries.fields).merging(deliveries.rowFields)
     }
 
-    package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
-        var fields = try FieldReader(record: dictionary)
+    fileprivate init(_ fields: inout FieldReader) throws(FieldError) {
         digest = try fields.required("digest", "32 bytes of data") { $0.digestValue }
         let told = try fields.optional("told", "a string") { $0.stringValue }
         known = told.map { $0.isEmpty ? .differs : .fault($0) } ?? .loads
         deliveries = try ConfigurationDeliveries(&fields)
-        try fields.refuseUnknownFields()
     }
 }
