@@ -29,6 +29,22 @@ import Testing
         #expect(fleet.standing(0)?.text == nil, "another one is active")
     }
 
+    @Test("CFG-51, CFG-114: after the primary's clock has stepped back, the verdict on a later delivery counts")
+    func clockThatStepsBack() throws {
+        for version in [1, 2] as [UInt64] {
+            var fleet = try Fleet()
+            let envelope = try fleet.envelope(1, lifetime: 60)
+            let first = try fleet.delivered(envelope)
+            #expect(try fleet.report(0, first, .applied, onTrial: false) == nil)
+            fleet.now = fleet.now + .seconds(-3_600)
+            // Applied again because its lifetime may be over, or the next one.
+            let second = try fleet.delivered(version == 1 ? envelope : try fleet.envelope(version))
+            #expect(try fleet.report(0, second, .rejected(.rollback), text: "its reason") == nil)
+            #expect(fleet.standing(0)?.verdict == "rollback" && fleet.standing(0)?.text == "its reason")
+            #expect(fleet.desired.deliveries.map(\.id) == [second.entry.id])
+        }
+    }
+
     @Test("CFG-114: the delivery of what is active survives a restart beside a later one, and ends with its drift")
     func restored() throws {
         for order in [[0, 1], [1, 0]] {

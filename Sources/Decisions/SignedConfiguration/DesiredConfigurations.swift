@@ -527,7 +527,8 @@ package struct DesiredConfigurations: Sendable {
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,
             state?.lacks(wanted, because: cause) != false
         else { return }
-        let entry = ForwardedConfiguration(wanted, id: identifier(), pairing: addressee.pairing, at: now)
+        let accepted = state?.accepted(at: now) ?? now
+        let entry = ForwardedConfiguration(wanted, id: identifier(), pairing: addressee.pairing, at: accepted)
         let isBehind = addressee.isBehind(key.subject)
         change(key, at: addressee.pairing, &transition) { stored, transition in
             if let state { stored.refusals = state.refusals }

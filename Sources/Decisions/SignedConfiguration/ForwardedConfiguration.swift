@@ -31,6 +31,7 @@ package struct ForwardedConfiguration: Sendable, Equatable {
     /// The key set that the version counts in; nil in a row of an older daemon.
     let keySet: UInt64?
     package let digest: [UInt8]
+    /// When it was made, and always later than those before it at the secondary: the clock may have stepped back.
     package let accepted: WallTime
     /// The last reported verdict; nil while there is none.
     package internal(set) var verdict: String?
@@ -263,6 +264,12 @@ package struct SecondaryState: Sendable, Equatable {
         open.contains {
             $0.digest == entry.digest && $0.accepted > entry.accepted && $0.verdict == Verdict.applied.name
         }
+    }
+
+    /// The time of the next delivery.
+    func accepted(at now: WallTime) -> WallTime {
+        let made = (open + orphans + [last, lastApplied].compactMap(\.self)).map(\.accepted)
+        return made.max().map { max(now, $0 + .milliseconds(1)) } ?? now
     }
 
     func hasRefused(_ digest: [UInt8]) -> Bool { refusals.contains { $0.digest == digest } }
