@@ -17,11 +17,16 @@ import Testing
     /// An app with a key set for an anchor.
     ///
     /// `@unchecked`: its property is a wrapper around state behind a mutex.
-    private final class RotatingConfiguration: Configuration, @unchecked Sendable {
+    private class RotatingConfiguration: Configuration, @unchecked Sendable {
         @Slider("Alarm volume", in: 50...100) var volume = 75
 
         override var publicKey: String? { (try? KeySetLoadingTests.set(1, old)).map { KeySetText.text(of: $0) } }
         override var allowsInvalidSignatures: Bool { false }
+    }
+
+    /// `@unchecked`: as its superclass.
+    private final class WaivingConfiguration: RotatingConfiguration, @unchecked Sendable {
+        override var allowsInvalidSignatures: Bool { true }
     }
 
     private static func subject() throws -> KeySubject {
@@ -78,6 +83,20 @@ import Testing
             #expect(fixture.verdict(app, late) == "threshold")
             let lower = try fixture.message(try envelope(1, 63, by: Self.new, under: 2), mark: 0)
             #expect(fixture.verdict(app, lower) == "equivocation")
+        }
+    }
+
+    @Test("CFG-37, CFG-88: a waived one of a lower version shows above one of keys that were all replaced since")
+    func waivedAfterAllKeysWereReplaced() throws {
+        try Fixture.withDirectory { directory in
+            try fixture.writeActive(try envelope(5, 60, by: Self.old, under: 1), in: directory)
+            let stranger = try envelope(1, 61, by: ConfigurationPrivateKey.generate(), under: 2)
+            let waived = ActiveConfiguration(try fixture.record(stranger), applied: Fixture.now, isWaived: true)
+            try directory.write("waived.plist", waived.dictionary)
+            try write([try Self.set(1, Self.old)], in: directory)
+            #expect(fixture.load(WaivingConfiguration(), in: directory.path).applied?.version == 5)
+            try write([try Self.set(1, Self.old), try Self.set(2, Self.new)], in: directory)
+            #expect(fixture.load(WaivingConfiguration(), in: directory.path).applied?.version == 1)
         }
     }
 

@@ -14,6 +14,17 @@ struct ConfigurationJudge {
     let now: WallTime
     let uptime: MonotonicTime
 
+    /// Whether other versions are compared with this one: once all keys were replaced, they start again (CFG-88).
+    private func isCounted(_ record: AppliedRecord) -> Bool {
+        record.configuration.payload.keySetVersion >= (try? anchor.history())?.markEpoch ?? 0
+    }
+
+    /// Whether a configuration with a waived signature shows above the active one.
+    func shows(_ waived: AppliedRecord, above active: AppliedRecord?) -> Bool {
+        guard let active, isCounted(active) else { return true }
+        return waived.configuration.payload.version > active.configuration.payload.version
+    }
+
     /// A new configuration: all steps. nil if it is the active one already.
     func judgeNew(
         _ offer: ConfigurationOffer, active: AppliedRecord?
@@ -22,9 +33,7 @@ struct ConfigurationJudge {
         // Versions are counted for each target (CFG-30): that of another primary says nothing about this one's.
         let history = try? anchor.history()
         let known = active.flatMap { record -> AppliedRecord? in
-            let payload = record.configuration.payload
-            // And for the keys that count: after all of them were replaced, versions start again (CFG-88).
-            return payload.target == offer.target && payload.keySetVersion >= history?.markEpoch ?? 0 ? record : nil
+            record.configuration.payload.target == offer.target && isCounted(record) ? record : nil
         }
         context.mark = AppliedRecord.mark(handedOver: offer.mark, active: known, under: history?.current.version ?? 0)
         context.waivedStatement = active.flatMap { $0.isWaived ? $0.configuration.statement : nil }

@@ -275,10 +275,7 @@ struct ConfigurationLoading {
         let active = present(known) ?? applied(files.active, .active)
         if let staged = staged(active), admits(staged, .staged) { return staged }
         let waived = applied(files.waived, .waived)
-        let isWaivedNewer = waived.map { waived in
-            active.map { waived.configuration.payload.version > $0.configuration.payload.version } ?? true
-        }
-        if let waived, isWaivedNewer == true, admits(waived, .waived) { return waived }
+        if let waived, judge.shows(waived, above: active), admits(waived, .waived) { return waived }
         guard let active else { return nil }
         return admits(active, .active) ? active : applied(files.trial?.previous, .trial)
     }
