@@ -8,8 +8,8 @@ import TandemSignedConfiguration
 @testable import TandemDaemon
 
 final class LoneHost: ConfigurationHost {
-    /// The paired identifier of its apps.
-    var target: PairedIdentifier
+    /// The paired identifier of its apps; nil while none of several primaries is chosen.
+    var target: PairedIdentifier?
     private let isCarrier: Bool
     var peers: [ConfigurationPeer]
     /// The apps of its secondaries, for a carrier.
@@ -39,7 +39,9 @@ final class LoneHost: ConfigurationHost {
         !isCarrier || peer(pairing)?.role == .primary ? target : nil
     }
 
-    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] { isCarrier ? [] : [target] }
+    func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] {
+        isCarrier ? [] : [target].compactMap(\.self)
+    }
 
     var receivers: [ConfigurationPeer] { peers.filter { $0.role == .primary } }
 

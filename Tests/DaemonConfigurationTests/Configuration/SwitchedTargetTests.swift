@@ -1,5 +1,6 @@
 // Claims and switches that reach the configuration of an app which stays connected (CFG-31).
 
+import Glibc
 import TandemBase
 import TandemDaemonTestSupport
 import TandemPropertyList
@@ -17,9 +18,8 @@ import Testing
         secondary.connect()
     }
 
-    /// A primary claims an identifier for the app, or the operator chooses one.
-    private func change(_ target: PairedIdentifier? = nil) {
-        if let target { secondary.host.target = target }
+    /// A primary claims an identifier for the app, or the operator chooses another primary or none.
+    private func change() {
         secondary.service.targetChanged(of: secondary.queue.app, as: .secondary, isConnected: true)
         secondary.scheduler.run()
     }
@@ -41,5 +41,17 @@ import Testing
         try #require(secondary.host.offers.count == 1)
         try secondary.answer(0)
         #expect(secondary.status?["state"] == "applied")
+    }
+
+    @Test("CFG-31, CFG-42: an app whose chosen primary is gone, and no other one is chosen, is told to read its files")
+    func noneIsChosen() throws {
+        try secondary.apply(try secondary.envelope(1))
+        let before = secondary.host.offers.count
+        secondary.host.target = nil
+        change()
+        let told = secondary.host.offers.dropFirst(before)
+        let messages = try told.map { try PropertyListReader.readDictionary($0.body) }
+        #expect(messages == [["tandem.reload": true]])
+        #expect(access(secondary.file("configuration.plist"), F_OK) != 0)
     }
 }

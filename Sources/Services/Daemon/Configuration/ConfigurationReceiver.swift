@@ -411,7 +411,8 @@ final class ConfigurationReceiver {
         let key = context.shownKey(of: subject)
         guard apps.show(key, to: subject) else { return }
         disconnected(subject, .switched)
-        guard isConnected, let key else { return }
+        guard isConnected else { return }
+        guard let key else { return offers.reloadNothing(subject) }
         // First: the app judges what waits beside what is applied for its target, and not for the one before.
         offers.reload(key)
         enqueue(key) { slot, _ in slot.applicationConnected(.switched) }
