@@ -127,8 +127,8 @@ final class LoneSecondary {
     }
 
     /// The operator trusts a key set in place of the bare key.
-    func trustKeySet() throws {
-        let holders = KeyHolders(of: queue.app)
+    func trustKeySet(of holders: KeyHolders? = nil) throws {
+        let holders = holders ?? KeyHolders(of: queue.app)
         let (text, subject) = (KeySetText.text(of: try holders.set(1, [signer])), holders.subject)
         scheduler.start { [service] in _ = await service.trust(text, for: subject) }
         scheduler.run()

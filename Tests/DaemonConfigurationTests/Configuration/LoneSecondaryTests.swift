@@ -279,6 +279,21 @@ import Testing
         #expect(secondary.waiting.count == 3, "the next failure is held back")
     }
 
+    @Test("CFG-22, CFG-23: the mark of a revoked signer is not shown beside a waived version above what it has signed")
+    func revokedSignerBelowAWaivedOne() throws {
+        let lenient = try LoneSecondary(allowsInvalidSignatures: true)
+        let holders = KeyHolders(of: lenient.queue.app)
+        try lenient.trustKeySet(of: holders)
+        lenient.host.takesOffers = true
+        lenient.connect(TandemSession.Registration(allowsInvalidSignatures: true))
+        try lenient.apply(try lenient.envelope(1))
+        lenient.receive(try holders.revocation(of: lenient.signer, under: 1))
+        #expect(lenient.status?["signer"] == "revoked" && lenient.status?["version"] == 1)
+        try lenient.apply(try lenient.envelope(2, signedWith: ConfigurationPrivateKey.generate()))
+        #expect(lenient.status?["waived"] == true && lenient.status?["version"] == 2)
+        #expect(lenient.status?["signer"] == nil)
+    }
+
     @Test(
         "CFG-22, CFG-36: a permission whose end the disk refuses at the start ends at a later tick, its file as well",
         arguments: [true, false])

@@ -132,7 +132,7 @@ struct ConfigurationStatus {
             body["lastVerdict"] = .string(fault.name)
             body["text"] = .string(fault.isUnjudged ? fault.detail : "the app does not load it")
         }
-        if let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
+        if slot.waived == nil, let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
         return body
     }
 
