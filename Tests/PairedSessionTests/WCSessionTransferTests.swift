@@ -223,6 +223,38 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(session.outstandingUserInfoTransfers.isEmpty && calls.isEmpty)
     }
 
+    /// Answers the last question about the items of a channel.
+    private func answerList(of channel: Channel, _ items: [OutstandingPage.Item]) throws {
+        let last = fixture.daemon.received.last { $0.command == "outstanding" && $0.channel == channel }
+        let page = OutstandingPage(items: items, more: items.isEmpty ? nil : 1)
+        fixture.daemon.send(try fixture.daemon.answer(to: try #require(last), nil, page.body))
+        settle()
+    }
+
+    @Test(
+        "SES-62: what ends while the daemon makes a list of several pages is not outstanding, and finishes once",
+        arguments: [Channel.userInfo, .urgent, .file], [true, false])
+    func endedBetweenPages(_ channel: Channel, isBeforeItsPage: Bool) throws {
+        fixture.daemon.stored = nil
+        fixture.daemon.cut()
+        reconnect()
+        let end = formerItem(on: channel)
+        var item = OutstandingPage.Item(id: try #require(end.id))
+        item.body = try PropertyListWriter.write(["n": 9, "name": "a.txt"] as PropertyListDictionary)
+        var outstanding: Int { session.outstandingUserInfoTransfers.count + session.outstandingFileTransfers.count }
+        func sayEnd() {
+            say(.progress, of: end, "stored")
+            say(.finished, of: end, "handled")
+        }
+        if isBeforeItsPage { sayEnd() }
+        try answerList(of: channel, [item])
+        #expect(outstanding == (isBeforeItsPage ? 0 : 1))
+        if !isBeforeItsPage { sayEnd() }
+        try answerList(of: channel, [])
+        #expect(outstanding == 0)
+        if channel != .file { #expect(calls == ["finished \(isBeforeItsPage ? -1 : 9) 0"]) }
+    }
+
     @Test("SES-54: what a former process queued, and what is stored while there is no daemon, finishes at the next one")
     func formerProcessStored() throws {
         let id = UniqueIdentifier.random()

@@ -521,17 +521,23 @@ package actor SessionActor {
         }
     }
 
+    /// The items of this app that have not ended.
+    /// - Parameters:
+    ///   - page: called with the items of each page as it comes; each later step of them is reported behind it.
+    ///   - completion: called once, with all that have not ended by then.
     package func outstanding(
         _ kind: Transfer.Kind, to pairing: UniqueIdentifier?,
+        page: @escaping ([OutstandingTransfer]) -> Void = { _ in },
         then completion: @escaping Completion<[OutstandingTransfer]>
     ) {
         begin(nil, completion) {
             let target = state?.pairing(pairing)?.pairing
-            queries.outstanding(kind, of: target, named: pairing) { [transfers] result in
-                if let target, case .success(let items) = result {
-                    transfers.noteOutstanding(items, of: kind, to: target)
-                }
-                completion(result)
+            let noted = { [transfers] in page(transfers.noteOutstanding($0)) }
+            queries.outstanding(kind, of: target, named: pairing, page: noted) { [transfers] result in
+                completion(
+                    result.map { items in
+                        target.map { transfers.noteAllOutstanding(items, of: kind, to: $0) } ?? items
+                    })
             }
         }
     }

@@ -198,10 +198,9 @@ extension WCSession {
         }
         urgentBudget.learn(from: core, then: answered)
         for kind in Transfer.Kind.allCases {
-            core.outstanding(kind, to: nil) { [weak self] result in
-                for item in (try? result.get()) ?? [] { self?.learned(item) }
-                answered()
-            }
+            // Each page when it comes: the ends of its items come behind it, perhaps before the next page.
+            let page = { [weak self] (items: [OutstandingTransfer]) in items.forEach { self?.learned($0) } }
+            core.outstanding(kind, to: nil, page: page) { _ in answered() }
         }
     }
 

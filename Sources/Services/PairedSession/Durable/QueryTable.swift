@@ -67,12 +67,17 @@ final class QueryTable {
     }
 
     /// The items of a kind that have not ended; calls share questions.
+    /// - Parameters:
+    ///   - page: called with the items of each page as it comes, in the order of the connection: each later step of
+    ///     them is reported behind it.
+    ///   - completion: called once, with all of them.
     func outstanding(
         _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, named: UniqueIdentifier?,
-        then completion: @escaping Completion<[OutstandingTransfer]>
+        page: @escaping ([OutstandingTransfer]) -> Void, then completion: @escaping Completion<[OutstandingTransfer]>
     ) {
-        lists.ask(ListKey(kind: kind, pairing: named ?? pairing), then: completion) { [weak self] ended in
-            self?.pages(kind, of: pairing, named: named, then: ended)
+        let key = ListKey(kind: kind, pairing: named ?? pairing)
+        lists.ask(key, part: page, then: completion) { [weak self] page, ended in
+            self?.pages(kind, of: pairing, named: named, page: page, then: ended)
         }
     }
 
@@ -80,7 +85,7 @@ final class QueryTable {
     func budget(
         of pairing: UniqueIdentifier?, named: UniqueIdentifier?, then completion: @escaping Completion<AnswerFrame>
     ) {
-        budgets.ask(named ?? pairing, then: completion) { [weak self] ended in
+        budgets.ask(named ?? pairing, then: completion) { [weak self] _, ended in
             self?.ask(.budget, of: pairing, named: named, on: .urgent, then: ended)
         }
     }
@@ -88,16 +93,18 @@ final class QueryTable {
     /// The items of a kind that have not ended, page by page.
     private func pages(
         _ kind: Transfer.Kind, of pairing: UniqueIdentifier?, named: UniqueIdentifier?, after: UInt64 = 0,
-        _ found: [OutstandingTransfer] = [], then completion: @escaping Completion<[OutstandingTransfer]>
+        _ found: [OutstandingTransfer] = [], page: @escaping ([OutstandingTransfer]) -> Void,
+        then completion: @escaping Completion<[OutstandingTransfer]>
     ) {
         ask(.outstanding(after: after), of: pairing, named: named, on: kind.channel) { [weak self] result in
             guard let self, let pairing, case .success(let answer) = result else {
                 return completion(result.map { _ in found })
             }
-            let page = OutstandingPage(answer.body)
-            let all = found + page.items.map { OutstandingTransfer($0, pairing, kind) }
-            guard let more = page.more, more > after else { return completion(.success(all)) }
-            pages(kind, of: pairing, named: named, after: more, all, then: completion)
+            let answered = OutstandingPage(answer.body)
+            let items = answered.items.map { OutstandingTransfer($0, pairing, kind) }
+            page(items)
+            guard let more = answered.more, more > after else { return completion(.success(found + items)) }
+            pages(kind, of: pairing, named: named, after: more, found + items, page: page, then: completion)
         }
     }
 

@@ -6,13 +6,18 @@ import TandemWire
 
 /// The open calls for answers by key; confined to the session's scheduler.
 final class SharedQuestions<Key: Hashable, Answer> {
-    private typealias Ask = (@escaping Completion<Answer>) -> Void
+    typealias Ask = (_ part: @escaping (Answer) -> Void, _ ended: @escaping Completion<Answer>) -> Void
+
+    private struct Call {
+        let part: (Answer) -> Void
+        let ended: Completion<Answer>
+    }
 
     private let atOnce: Int
     /// The calls whose question is under way, by its key.
-    private var underWay: [Key: [Completion<Answer>]] = [:]
+    private var underWay: [Key: [Call]] = [:]
     /// Those that wait for their question, which the last of them asks.
-    private var waiting: [Key: (calls: [Completion<Answer>], ask: Ask)] = [:]
+    private var waiting: [Key: (calls: [Call], ask: Ask)] = [:]
     /// The keys that wait, in their order.
     private var order: [Key] = []
     private var count = 0
@@ -22,16 +27,17 @@ final class SharedQuestions<Key: Hashable, Answer> {
 
     /// Asks, or waits for the turn; 7001 `too-many-requests` beyond 1,024 open calls.
     /// - Parameters:
-    ///   - completion: called once.
-    ///   - ask: asks the daemon, and calls back once.
+    ///   - part: called for each part of an answer that comes in several, at once when it has come.
+    ///   - completion: called once, with the whole.
+    ///   - ask: asks the daemon, and calls `ended` once, behind each `part`.
     func ask(
-        _ key: Key, then completion: @escaping Completion<Answer>,
-        by ask: @escaping (_ ended: @escaping Completion<Answer>) -> Void
+        _ key: Key, part: @escaping (Answer) -> Void = { _ in }, then completion: @escaping Completion<Answer>,
+        by ask: @escaping Ask
     ) {
         guard count < Limits.openRequests else { return completion(.failure(.tooManyRequests(nil))) }
         count += 1
         if waiting[key] == nil { order.append(key) }
-        waiting[key, default: ([], ask)].calls.append(completion)
+        waiting[key, default: ([], ask)].calls.append(Call(part: part, ended: completion))
         waiting[key]?.ask = ask
         begin()
     }
@@ -41,8 +47,12 @@ final class SharedQuestions<Key: Hashable, Answer> {
             let key = order.remove(at: index)
             guard let (calls, ask) = waiting.removeValue(forKey: key) else { continue }
             underWay[key] = calls
-            ask { [weak self] in self?.ended(key, $0) }
+            ask({ [weak self] in self?.came(key, $0) }, { [weak self] in self?.ended(key, $0) })
         }
+    }
+
+    private func came(_ key: Key, _ part: Answer) {
+        for call in underWay[key] ?? [] { call.part(part) }
     }
 
     private func ended(_ key: Key, _ result: Result<Answer, SessionError>) {
@@ -53,7 +63,7 @@ final class SharedQuestions<Key: Hashable, Answer> {
             calls += behind.calls
         }
         count -= calls.count
-        for call in calls { call(result) }
+        for call in calls { call.ended(result) }
         begin()
     }
 }

@@ -209,11 +209,26 @@ final class TransferBook {
 
     // MARK: what the daemon reports
 
-    /// The daemon has listed all items of a queue that have not ended.
-    func noteOutstanding(_ outstanding: [OutstandingTransfer], of kind: Transfer.Kind, to pairing: UniqueIdentifier) {
+    /// The daemon has listed items that had not ended when it began the page.
+    /// - Returns: those whose end has not come before it. A daemon that reads many bodies for a page sends ends of its
+    ///   items meanwhile (SES-62).
+    func noteOutstanding(_ listed: [OutstandingTransfer]) -> [OutstandingTransfer] {
+        listed.filter { item in
+            let key = key(item.id, in: item.pairing, on: item.kind.channel)
+            guard !reported.contains(key) else { return false }
+            if items[item.id] == nil { formerItems[item.id] = key }
+            return true
+        }
+    }
+
+    /// The daemon has listed all items of a queue that had not ended.
+    /// - Returns: those that have not ended since.
+    func noteAllOutstanding(
+        _ listed: [OutstandingTransfer], of kind: Transfer.Kind, to pairing: UniqueIdentifier
+    ) -> [OutstandingTransfer] {
         let queue = QueueKey(pairing: pairing, app: app, channel: kind.channel)
         formerItems = formerItems.filter { $0.value.queue != queue }
-        for item in outstanding where items[item.id] == nil { formerItems[item.id] = ItemKey(queue, item.id) }
+        return noteOutstanding(listed)
     }
 
     func accepted(_ frame: AcceptedFrame) {
@@ -425,6 +440,9 @@ struct RecentEnds {
     private var all: Set<ItemKey> = []
     private var order: [ItemKey] = []
     private var oldest = 0
+
+    /// Whether the item's end is remembered.
+    func contains(_ item: ItemKey) -> Bool { all.contains(item) }
 
     /// Remembers the item's end, and forgets the oldest if there are too many; false if it is remembered already.
     mutating func insert(_ item: ItemKey) -> Bool {
