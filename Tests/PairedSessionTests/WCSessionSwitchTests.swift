@@ -192,6 +192,38 @@ struct WCSessionSwitchTests: WCSessionSuite {
         #expect(calls.dropFirst(2) == ["completed activated -"] && session.activationState == .activated)
     }
 
+    @Test("SES-31: a switch without a delegate is told to the next one, unless the app has activated the session since")
+    func withoutDelegate() {
+        session.delegate = nil
+        switchToNew()
+        settle()
+        #expect(calls.isEmpty)
+        session.delegate = delegate
+        settle()
+        #expect(calls == ["inactive notActivated -", "deactivated notActivated -"])
+        activate()
+        #expect(calls.dropFirst(2) == ["completed activated -"])
+        session.delegate = nil
+        fixture.daemon.situation.active = old
+        tellSituation()
+        activate()
+        session.delegate = delegate
+        settle()
+        #expect(calls.count == 3 && session.activationState == .activated)
+    }
+
+    @Test("SES-31: a delegate that is set within a switch is told of both of its steps")
+    func delegateWithinSwitch() {
+        session.delegate = nil
+        switchToNew()
+        fixture.scheduler.run()
+        session.callbacks.sync {}
+        session.delegate = delegate
+        session.callbacks.sync {}
+        settle()
+        #expect(calls == ["inactive inactive -", "deactivated notActivated -"])
+    }
+
     @Test("SES-33: activate() may be called at any time and any number of times: one connection, one registration")
     func idempotent() {
         for _ in 0..<5 { session.activate() }

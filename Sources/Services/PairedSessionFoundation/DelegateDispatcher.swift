@@ -71,14 +71,14 @@ final class DelegateDispatcher {
             guard stage == .none else { return }
             stage = .inactive
             session?.setActivation(.inactive)
-            session?.tell { $1.sessionDidBecomeInactive($0) }
+            session?.tellSwitch { $1.sessionDidBecomeInactive($0) }
         case .notActivated:
             if !core.assumeIsolated({ $0.isRegistered }) { lost() }
             session?.setActivation(
                 .notActivated, isDeactivated: stage != .none, isComingBack: wasLost && stage == .none)
             guard stage == .inactive else { return }
             stage = .deactivated
-            session?.tell { $1.sessionDidDeactivate($0) }
+            session?.tellSwitch { $1.sessionDidDeactivate($0) }
         case .activated:
             // After a switch the app activates; a connection that was lost in between completes that activation.
             guard completions > 0 || wasLost && stage == .none else { return }
@@ -314,6 +314,21 @@ extension WCSession {
         callbacks.async { [self] in
             guard let delegate else { return }
             callback(self, delegate)
+        }
+    }
+
+    /// Tells the delegate of a step of a switch, or the next one if there is none: without it the app would not know
+    /// that it has to activate the session (SES-31). An app that has done so meanwhile is not told.
+    func tellSwitch(_ callback: @escaping Callback) {
+        let number = activations
+        callbacks.async { [self] in
+            let isLate = delegate == nil
+            waiting.withLock { waiting in
+                waiting.append { session, delegate in
+                    if !isLate || session.activations == number { callback(session, delegate) }
+                }
+            }
+            callWaiting()
         }
     }
 

@@ -17,6 +17,8 @@ public final class WCSession: NSObject, Sendable {
     private struct State {
         var delegate = DelegateReference(value: nil)
         var activation = WCSessionActivationState.notActivated
+        /// How often it was activated, for one counterpart after the other.
+        var activations = 0
         /// It waits for the app's `activate()` after a switch.
         var isDeactivated = false
         /// It activates again by itself after a lost daemon, which may be back already.
@@ -84,8 +86,8 @@ public final class WCSession: NSObject, Sendable {
         PairedLog.write(LogEvent(.error, "options are ignored: call setOptions before the first activate()"))
     }
 
-    /// Receives the callbacks; not retained. Set it before `activate()`. Items that arrive and transfers that end while
-    /// there is none wait for the next one.
+    /// Receives the callbacks; not retained. Set it before `activate()`. Items that arrive, transfers that end and a
+    /// switch while there is none wait for the next one.
     public var delegate: (any WCSessionDelegate)? {
         get { state.withLock { $0.delegate }.value }
         set {
@@ -232,9 +234,12 @@ public final class WCSession: NSObject, Sendable {
     func setActivated(for pairing: UniqueIdentifier?) {
         state.withLock { state in
             (state.activation, state.isDeactivated, state.isComingBack) = (.activated, false, false)
-            state.pairing = pairing
+            (state.activations, state.pairing) = (state.activations + 1, pairing)
         }
     }
+
+    /// How often activations have completed.
+    var activations: Int { state.withLock { $0.activations } }
 
     /// Follows an activated session to a counterpart that has come without a switch; nil: there is none.
     func follow(_ pairing: UniqueIdentifier?) {
