@@ -419,6 +419,32 @@ import Testing
         #expect(PageView.search("left", in: tree, schema, hidden).map(\.page.name) == ["Root"])
     }
 
+    /// What a search finds below one section.
+    private func found(_ text: String, section: String, titles: [String]) -> [String] {
+        let rows = titles.map { Specifier(.openURL, ["Title": .string($0), "File": "https://example.org"]) }
+        let tree = pageTree(["Root": [Specifier(.group, ["Title": .string(section)])] + rows])
+        return PageView.search(text, in: tree, SettingsSchema([]), PageRequest()).map(\.row.title)
+    }
+
+    @Test(
+        "PAG-18: any case of letters is found, also where the cases differ in their letters",
+        arguments: [
+            ("STRASSE", "Lange Straße"), ("straße", "LANGE STRASSE"), ("ΟΔΌΣ", "μια οδός"), ("FISH", "a ﬁsh"),
+            ("aab", "aaab"), ("abcabd", "ABCABCABD"),
+        ])
+    func searchInAnyCase(_ text: String, _ title: String) {
+        #expect(found(text, section: "", titles: [title, "other"]) == [title])
+        #expect(found(text, section: title, titles: ["one", "two"]) == ["one", "two"])
+    }
+
+    @Test("PAG-18: a search reads a section's title once, and costs no more for a text that nearly fits everywhere")
+    func searchCost() {
+        let (section, titles) = (String(repeating: "a", count: 100_000), Array(repeating: "x", count: 1_000))
+        let begin = ThreadTime.now
+        #expect(found(String(repeating: "a", count: 200) + "b", section: section, titles: titles).isEmpty)
+        #expect(ThreadTime.now - begin < .seconds(2), "\(ThreadTime.now - begin)")
+    }
+
     @Test(
         "PAG-17, SET-56: labels match values in the property's type; nothing and a person's added values are choices, too"
     )

@@ -28,8 +28,7 @@ extension PageView {
     package static func search(
         _ text: String, in tree: PageTree, _ schema: SettingsSchema, _ request: PageRequest
     ) -> [(page: PageView, row: Row)] {
-        let sought = text.lowercased()
-        guard !sought.isEmpty else { return [] }
+        guard let sought = SoughtText(text) else { return [] }
         var making = PageMaking(tree, schema, request)
         var views: [String: PageView] = [:]
         var waiting = [PageTree.root][...]
@@ -41,10 +40,10 @@ extension PageView {
         }
         return tree.opened.compactMap { views[$0.name] }.flatMap { view in
             view.groups.flatMap { group in
-                group.rows.filter { row in
-                    [row.title, row.subtitle, row.summary, row.key, group.title].contains {
-                        $0?.lowercased().contains(sought) == true
-                    }
+                // Once, and not for each row: the budget of texts counts it once, too.
+                let hasAll = sought.isIn(group.title)
+                return group.rows.filter { row in
+                    hasAll || [row.title, row.subtitle, row.summary, row.key].contains { sought.isIn($0) }
                 }.map { (view, $0) }
             }
         }
