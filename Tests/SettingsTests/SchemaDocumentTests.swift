@@ -194,6 +194,28 @@ import Testing
         #expect(cache.document([100]) == nil && cache.document([101]) != nil && cache.document([116]) != nil)
     }
 
+    @Test("LIM-117: a short document that names one value thousands of times counts as what it takes in memory")
+    func cacheOfRepeatedValues() throws {
+        let choice: PropertyListValue = ["label": "l", "value": "a"]
+        let property: PropertyListDictionary = ["key": "k", "type": "string", "editor": "choice", "default": "a"]
+        var withChoices = property
+        withChoices["choices"] = .array(Array(repeating: choice, count: 10_000))
+        let documents: [PropertyListDictionary] = [
+            ["v": 1, "properties": [.dictionary(withChoices)]],
+            [
+                "v": 1, "properties": [.dictionary(property)],
+                "layout": ["pages": .array(Array(repeating: ["a": 1], count: 10_000))],
+            ],
+        ]
+        for content in documents {
+            var cache = SchemaCache()
+            let document = try Self.document(content)
+            #expect(document.bytes.count < 50_000)
+            for number in 0..<8 { cache.insert(document, [UInt8(number)]) }
+            #expect(cache.document([0]) == nil && cache.document([6]) != nil && cache.document([7]) != nil)
+        }
+    }
+
     @Test("LIM-110: the expressions of a schema have 2 MiB of code at most, and equal ones share theirs")
     func patternCode() throws {
         func declared(_ pattern: (Int) -> String) -> SettingsSchema {

@@ -94,7 +94,7 @@ package struct SchemaCache: Sendable {
     package static let byteLimit = 4 << 20
 
     /// The one that was used last is the last one.
-    private var documents: [(digest: [UInt8], document: SchemaDocument)] = []
+    private var documents: [(digest: [UInt8], document: SchemaDocument, memory: Int)] = []
 
     package init() {}
 
@@ -105,15 +105,43 @@ package struct SchemaCache: Sendable {
         return documents.last?.document
     }
 
-    /// Keeps a document under its digest.
+    /// Keeps a document under its digest, whatever it takes: the next question is about it, too.
     package mutating func insert(_ document: SchemaDocument, _ digest: [UInt8]) {
         documents.removeAll { $0.digest == digest }
-        documents.append((digest, document))
-        while documents.count > Self.documentLimit || byteCount > Self.byteLimit { documents.removeFirst() }
+        documents.append((digest, document, document.memory))
+        var memory = documents.reduce(0) { $0 + $1.memory }
+        while documents.count > Self.documentLimit || documents.count > 1 && memory > Self.byteLimit {
+            memory -= documents.removeFirst().memory
+        }
     }
+}
 
-    private var byteCount: Int {
-        documents.reduce(0) { $0 + $1.document.bytes.count + $1.document.schema.patternBytes }
+extension SchemaDocument {
+    /// Bytes of memory that it takes, about. A document of some kilobytes may name one choice or one entry of its pages
+    /// thousands of times; their texts lie in memory once, as in its bytes.
+    fileprivate var memory: Int {
+        let layout = layout.map { PropertyListValue.dictionary($0).memory } ?? 0
+        return schema.declarations.reduce(bytes.count + schema.patternBytes + layout) { $0 + $1.memory }
+    }
+}
+
+extension SettingDeclaration {
+    fileprivate var memory: Int {
+        choices.reduce(MemoryLayout<Self>.stride + initialValue.memory) { $0 + 64 + $1.value.memory }
+    }
+}
+
+extension SettingValue {
+    fileprivate var memory: Int { propertyListValue?.memory ?? 0 }
+}
+
+extension PropertyListValue {
+    fileprivate var memory: Int {
+        switch self {
+        case .array(let values): values.reduce(64) { $0 + $1.memory }
+        case .dictionary(let pairs): pairs.reduce(64) { $0 + 32 + $1.value.memory }
+        case .boolean, .integer, .unsigned, .real, .date, .data, .string: 32
+        }
     }
 }
 
