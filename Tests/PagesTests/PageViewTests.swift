@@ -419,7 +419,7 @@ import Testing
         #expect(PageView.search("left", in: tree, schema, hidden).map(\.page.name) == ["Root"])
     }
 
-    /// What a search finds below one section.
+    /// The rows that a search finds below one section.
     private func found(_ text: String, section: String, titles: [String]) -> [String] {
         let rows = titles.map { Specifier(.openURL, ["Title": .string($0), "File": "https://example.org"]) }
         let tree = pageTree(["Root": [Specifier(.group, ["Title": .string(section)])] + rows])

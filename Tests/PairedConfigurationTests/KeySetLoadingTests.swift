@@ -24,7 +24,7 @@ import Testing
         override var allowsInvalidSignatures: Bool { false }
     }
 
-    /// `@unchecked`: as its superclass.
+    /// `@unchecked`: it adds no state to its superclass, whose property is behind a mutex.
     private final class WaivingConfiguration: RotatingConfiguration, @unchecked Sendable {
         override var allowsInvalidSignatures: Bool { true }
     }

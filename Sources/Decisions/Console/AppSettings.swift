@@ -12,7 +12,7 @@ struct AppSettings {
     let schema: SettingsSchema
     /// The running app, as far as the daemon could ask it.
     private let running: RunningState
-    /// Whether the app is at work on another question of this person, for which that of the page did not wait (LIM-129).
+    /// Whether the app answers another question of this person, for which that of the page did not wait (LIM-129).
     private let isBusy: Bool
     /// The app besides its settings; nil for one of another device, and if the daemon has not told it.
     let facts: AppFacts?

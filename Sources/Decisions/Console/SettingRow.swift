@@ -220,8 +220,8 @@ extension PageView.Row {
         return traits.mode
     }
 
-    /// Distinguishes the field of the row from all others in every release of the app (CON-15): its key, and the mode of
-    /// a date. nil for a row without a key.
+    /// Distinguishes the field of the row from all others in every release of the app (CON-15): its key, and the mode
+    /// of a date. nil for a row without a key.
     fileprivate var mark: String? { key.map { "\(dateMode?.rawValue ?? "").\(FieldKey.encode($0))" } }
 
     /// Whether the title is the label of one field.

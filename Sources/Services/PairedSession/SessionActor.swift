@@ -521,10 +521,8 @@ package actor SessionActor {
         }
     }
 
-    /// The items of this app that have not ended.
-    /// - Parameters:
-    ///   - page: called with the items of each page as it comes; each later step of them is reported behind it.
-    ///   - completion: called once, with all that have not ended by then.
+    /// The items of this app that have not ended: `page` is called with those of each page as it comes, before each
+    /// later step of them; `completion` once, with all that have not ended by then.
     package func outstanding(
         _ kind: Transfer.Kind, to pairing: UniqueIdentifier?,
         page: @escaping ([OutstandingTransfer]) -> Void = { _ in },
