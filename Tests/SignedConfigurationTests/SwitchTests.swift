@@ -1,5 +1,6 @@
 // Switches of an app between targets while one of them has a configuration on trial, or one that the app was offered.
 
+import TandemBase
 import TandemSignedConfiguration
 import Testing
 

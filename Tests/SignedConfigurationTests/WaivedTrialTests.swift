@@ -1,9 +1,17 @@
 // Configurations with waived signatures beside good ones: which of them the app sees, and what their senders hear.
 
+import TandemBase
+import TandemCrypto
+import TandemPropertyList
 import TandemSignedConfiguration
 import Testing
 
 @Suite struct WaivedTrialTests {
+    /// The app does not load what is applied.
+    private static func fault(of digest: [UInt8]) throws -> LoadFault? {
+        LoadFault(try #require(OfferReply(["tandem.verdict": "schema", "tandem.digest": .data(digest)])))
+    }
+
     @Test("CFG-35, CFG-61: one that waits for the end of a trial has no file for the app before, and then has one")
     func fileOfAHeldBackOne() throws {
         var slot = try Fixture.tryingSlot()
@@ -20,25 +28,24 @@ import Testing
         #expect(slot.applicationConnected().effects.count == 1)
     }
 
-    @Test("CFG-22, CFG-114: all senders of a waived one hear of the end of its permission, on trial again or not")
-    func endOfAPermissionForTwo() throws {
-        for isOnTrialAgain in [false, true] {
-            var slot = try Fixture.usedSlot()
-            try Fixture.receiveWaived(by: &slot)
-            let envelope = try #require(slot.staged?.record.envelope)
-            let applied = try Fixture.reply("applied", to: slot)
-            _ = slot.answered(applied, now: Fixture.now)
-            Fixture.live(&slot)
-            let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
-            var context = try Fixture.context()
-            context.allowsInvalidSignatures = true
-            _ = slot.received(envelope, by: other, in: context)
-            if slot.phase == .offered { _ = slot.answered(applied, now: Fixture.now) }
-            if !isOnTrialAgain { Fixture.live(&slot) }
-            let ended = slot.permissionEnded(in: try Fixture.context())
-            #expect(ended.reports.map(\.delivery) == [Fixture.delivery, other])
-            #expect(ended.reports.map(\.verdict) == [.rejected(.threshold), .rejected(.threshold)])
-        }
+    @Test("CFG-114: the senders of bytes that pass a second trial, as good ones, are told beside the first")
+    func twoTrialsOfTheSameBytes() throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.receiveWaived(by: &slot)
+        let record = try #require(slot.staged?.record)
+        let applied = try Fixture.reply("applied", to: slot)
+        _ = slot.answered(applied, now: Fixture.now)
+        Fixture.live(&slot)
+        // Its keys are trusted now.
+        var context = try Fixture.context()
+        context.anchor = .trusted(KeySetHistory(TrustedKeySet(Fixture.stranger.publicKey)))
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        _ = slot.received(record.envelope, by: other, in: context)
+        _ = slot.answered(applied, now: Fixture.now)
+        Fixture.live(&slot)
+        #expect(slot.active?.record == record && slot.waived == nil)
+        slot.note(try Self.fault(of: record.digest), hasAnswered: true)
+        #expect(slot.reloaded().reports.map(\.delivery) == [Fixture.delivery, other])
     }
 
     @Test("CFG-114: the senders of what is active hear of its loading also after a waived one has come and gone")
@@ -53,9 +60,7 @@ import Testing
         let row = try #require(slot.loadReports)
         #expect(try LoadReports(Fixture.written(row.dictionary)) == row)
         _ = slot.permissionEnded(in: try Fixture.context())
-        let fault = try #require(
-            OfferReply(["tandem.verdict": "schema", "tandem.digest": .data(active.digest)]))
-        slot.note(LoadFault(fault), hasAnswered: true)
+        slot.note(try Self.fault(of: active.digest), hasAnswered: true)
         #expect(slot.reloaded().reports.map(\.delivery) == [Fixture.delivery, other])
     }
 }

@@ -4,7 +4,10 @@ import Glibc
 import TandemBase
 import TandemDaemonTestSupport
 import TandemPropertyList
+import TandemReactor
+import TandemSignedConfiguration
 import TandemTestSupport
+import TandemWire
 import Testing
 
 @testable import TandemDaemon
