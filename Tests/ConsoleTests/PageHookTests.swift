@@ -96,8 +96,8 @@ import Testing
 
     @Test("CON-20: a press from a page that was made before the app was at work is sent, and the daemon judges it")
     func busy() throws {
-        let busy = ConsoleReply.failure(.refused(name: "full", text: ""))
-        for reply in [busy, .success(RunningState.noAnswer.body)] {
+        let full = ConsoleReply.failure(.refused(name: "full", text: ""))
+        for reply in [full, .success(RunningState.noAnswer.body)] {
             let browser = browser(.withoutHooks)
             browser.running = reply
             browser.pressed = .success(["text": "It sounds."])
@@ -106,8 +106,6 @@ import Testing
             for key in ["other", "name", ""] {
                 #expect(browser.post(Browser.page, "press=\(key)")?.status == 422, "\(key)")
             }
-            let page = browser.get(Browser.page)?.text
-            #expect(page?.contains("The app is at work on another request") == (reply == busy))
         }
         let stopped = browser(.notRunning)
         #expect(stopped.post(Browser.page, "press=te%26st")?.status == 422)

@@ -11,9 +11,7 @@ struct AppSettings {
     let instance: AppInstance
     let schema: SettingsSchema
     /// The running app, as far as the daemon could ask it.
-    private let running: RunningState
-    /// Whether the app answers another question of this person, for which that of the page did not wait (LIM-129).
-    private let isBusy: Bool
+    let running: RunningState
     /// The app besides its settings; nil for one of another device, and if the daemon has not told it.
     let facts: AppFacts?
     /// The name of the app's device; nil if the daemon has not told it.
@@ -27,7 +25,6 @@ struct AppSettings {
     init(_ instance: AppInstance, _ replies: [ConsoleReply]) throws(ControlError) {
         let (schema, state) = (try replies[0].get(), try replies[1].get())
         (self.instance, running) = (instance, RunningState(replies[2]))
-        isBusy = if case .failure(let error) = replies[2] { error.isRefusal(.full) } else { false }
         let status = (try? replies[3].get()).map { Fact($0) }
         facts = instance.secondary == nil ? status.map { AppFacts(instance.app, $0) } : nil
         device = status.flatMap { Self.device(of: instance, in: $0) }
@@ -69,13 +66,6 @@ struct AppSettings {
 
     /// The access that a property must at least have for the person at the console.
     var access: SettingAccess { instance.secondary == nil ? .user : .counterpart }
-
-    /// A sentence about what the pages lack of the running app; nil if they lack nothing.
-    var note: String? {
-        isBusy
-            ? "The app is at work on another request: this page is without its buttons, its own values, checks and choices."
-            : running.note
-    }
 
     /// The row of a button that may be pressed. Of an app that has not answered for its pages the daemon knows whether
     /// it takes the press: the person has seen the button before.

@@ -185,9 +185,9 @@ package enum ConsoleFiles {
           const mistake = known.dataset.typed && known.querySelector(".mistake");
           placeAs(row, known);
           known.classList.remove("gone");
-          for (const place of [".layer", ".notes"]) {
-            const next = row.querySelector(place);
-            if (next) known.querySelector(place)?.replaceWith(next);
+          for (const css of [".layer", ".notes"]) {
+            const next = row.querySelector(css);
+            if (next) known.querySelector(css)?.replaceWith(next);
           }
           const notes = known.querySelector(".notes");
           // The text in the field is the one that was refused.
@@ -234,8 +234,9 @@ package enum ConsoleFiles {
           }
           for (const row of rows(next)) {
             const there = document.getElementById(row.id);
-            const known = !isSame && now.get(mark(row)) === row ? before.get(mark(row))
-              : isSame || (there && mark(there) === mark(row)) ? there : null;
+            const same = before.get(mark(row));
+            const known = isSame ? there : now.get(mark(row)) === row ? same
+              : there && there !== same && mark(there) === mark(row) ? there : null;
             if (known?.hasAttribute("tabindex")) row.tabIndex = -1;
             if (known && isHeld(known) && !isLocked(known) && (isField(row) || !isField(known))) {
               if (keep(known, row)) titles["changed elsewhere, and not here"].push(title(row));
@@ -291,6 +292,7 @@ package enum ConsoleFiles {
         const patience = 30000;
         let stream, late, next;
         let isLoading = false;
+        // Until then the page is not loaded again (LIM-126).
         let rest = 0;
         let pause = 1000;
         function unfollow() {

@@ -220,7 +220,7 @@ extension PageView.Row {
         return traits.mode
     }
 
-    /// Distinguishes the field of the row from all others in every release of the app (CON-15): its key, and the mode
+    /// Distinguishes the field of the row from all others, in every release of the app (CON-15): its key, and the mode
     /// of a date. nil for a row without a key.
     fileprivate var mark: String? { key.map { "\(dateMode?.rawValue ?? "").\(FieldKey.encode($0))" } }
 

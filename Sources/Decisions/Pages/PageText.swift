@@ -51,8 +51,8 @@ extension PageView.Row {
         return own.reduce(kind.textBytes + keyBytes) { $0 + PageText.bytes($1) }
     }
 
-    /// Bytes of the key in the names of fields and in buttons, its own and its section's, and in the mark of the row;
-    /// of a list in the address and the buttons of each item.
+    /// Bytes of the key in the names of fields, in its own button and its section's, and in the row's mark; of a list
+    /// in the address and the buttons of each item.
     private var keyBytes: Int {
         let count =
             switch kind {
