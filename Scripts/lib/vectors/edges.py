@@ -343,8 +343,8 @@ def exponents(add, numbers, own, good):
     """Public exponents, each with a signature that is good under it, and another spelling of the algorithm."""
     n, p, q = numbers
     add("key", "exponent 65537", "good", good)
-    for e, outcome in ((65539, "good"), ((1 << 63) + 29, "good"), (1, "weak-key"), (3, "weak-key"), (65535, "weak-key"),
-                       (65538, "weak-key"), ((1 << 64) + 13, "weak-key")):
+    for e, outcome in ((65539, "good"), ((1 << 31) + 11, "good"), (1, "weak-key"), (3, "weak-key"), (65535, "weak-key"),
+                       (65538, "weak-key"), ((1 << 32) + 15, "weak-key")):
         try:
             d = pow(e, -1, (p - 1) * (q - 1))
         except ValueError:

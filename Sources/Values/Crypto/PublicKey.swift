@@ -86,8 +86,8 @@ extension PublicKey: Equatable, Hashable {
 enum KeyPolicy {
     static let rsaBits = 2048...8192
     static let generatedRSABits = 3072
-    /// An exponent over this makes verifying as slow as signing; no real key has one.
-    static let longestExponentBits: Int32 = 64
+    /// An exponent over this makes verifying several times as slow; no real key has one.
+    static let longestExponentBits: Int32 = 32
 
     /// The key's algorithm.
     /// - Throws: the reason why the key is not used.
@@ -309,7 +309,7 @@ package enum KeyError: Error, Sendable, Equatable {
     case rsaTooShort(bits: Int)
     /// An RSA modulus over 8192 bits: checking one signature would take too long.
     case rsaTooLong(bits: Int)
-    /// An RSA public exponent under 65537, even, or over 64 bits.
+    /// An RSA public exponent under 65537, even, or over 32 bits.
     case rsaExponent
     /// An elliptic curve other than P-256.
     case unsupportedCurve(String)
@@ -337,7 +337,7 @@ extension KeyError: CustomStringConvertible {
         case .unsupportedAlgorithm(let name): "a key of kind '\(name)' is not used; use Ed25519, P-256 or RSA"
         case .rsaTooShort(let bits): "an RSA key of \(bits) bits is too short; use at least 2048"
         case .rsaTooLong(let bits): "an RSA key of \(bits) bits is too long; use at most 8192"
-        case .rsaExponent: "the RSA public exponent must be odd, at least 65537 and at most 64 bits long"
+        case .rsaExponent: "the RSA public exponent must be odd, at least 65537 and at most 32 bits long"
         case .unsupportedCurve(let name): "the curve '\(name)' is not used; use P-256 (prime256v1)"
         case .explicitCurveParameters: "the curve is given by its parameters; write the key with a named curve"
         case .smallOrder: "the Ed25519 key is a point of small order, under which anybody can sign; use another"
