@@ -4,7 +4,7 @@
 // owner passes the turns that it has used up.
 
 /// Elements that wait for their owners' turns.
-package struct TurnQueue<Owner: Hashable & Sendable, Element: Sendable>: ~Copyable, Sendable {
+package struct TurnQueue<Owner: Hashable & Sendable, Element>: ~Copyable {
     private struct Turns {
         /// Nil where it was taken, so that nothing is kept beyond its turn.
         private var waiting: [(element: Element, size: Int)?] = []
