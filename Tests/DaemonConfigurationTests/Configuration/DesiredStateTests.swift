@@ -54,7 +54,7 @@ import Testing
                 DesiredStatus.Secondary(
                     name: "\(device)", via: nil,
                     addressee: ConfigurationAddressee(pairing: .random(), device: device, target: { _ in target }))
-            }, now: nodes.clock.wallNow, scheduler: nodes.clock)
+            }, now: nodes.clock.wallNow, parts: LoopWork(on: nodes.clock))
     }
 
     @Test("LIM-85, CTL-23: a table of thousands of secondaries is worked out in parts, between which others are served")
@@ -104,7 +104,8 @@ import Testing
             let key = ConfigurationSlotKey(application: nodes.app, role: .secondary, target: .vendor(.random()))
             state.restore([accepted], of: key)
         }
-        let status = DesiredStatus(state: state, secondaries: [], now: nodes.clock.wallNow, scheduler: nodes.clock)
+        let status = DesiredStatus(
+            state: state, secondaries: [], now: nodes.clock.wallNow, parts: LoopWork(on: nodes.clock))
         let choice = try DesiredChoice(BodyFields(nodes.body()))
         func failure(orFormer: Bool) -> ControlFailure? {
             do throws(ControlFailure) {
@@ -137,7 +138,7 @@ import Testing
             state.restore(applied, of: desired.key, at: secondary.addressee.pairing)
         }
         let status = DesiredStatus(
-            state: state, secondaries: secondaries, now: nodes.clock.wallNow, scheduler: nodes.clock)
+            state: state, secondaries: secondaries, now: nodes.clock.wallNow, parts: LoopWork(on: nodes.clock))
         let holders = status.holders(of: desired.key, versions: [1])
         #expect(holders.near.count == 150 && holders.near.last == "lamp 298")
         #expect(holders.far.count == 150 && holders.far.first?.dictionaryValue?["via"] == "the carrier")

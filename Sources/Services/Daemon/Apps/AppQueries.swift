@@ -46,8 +46,8 @@ final class AppQueries {
         if let (code, name) = obstacle(to: query, connection) { return refuse(query, code, name, connection) }
         do throws(AnswerName) {
             switch try query.question() {
-            case .schema(let document): take(document, query, connection)
-            case .apply(let envelope): apply(envelope, query, connection)
+            case .schema(let document): connection.inTurn { self.take(document, query, connection) }
+            case .apply(let envelope): connection.inTurn { self.apply(envelope, query, connection) }
             case .budget: budget(query, in: try pairing(of: query), connection)
             case .outstanding(let ordinal): outstanding(query, try queue(of: query), after: ordinal, connection)
             case .cancel(let item): cancel(item, query, try queue(of: query), connection)

@@ -108,6 +108,21 @@ final class HostAppConnection {
         refuse(.tooManyConnections, "a later connection needs the seat")
     }
 
+    /// Begins work that is more than a look into a table: now, or in a later turn of the loop (SES-93). The connection
+    /// is not read while it waits, so that no other work of it can wait beside it.
+    func inTurn(_ work: @escaping () -> Void) {
+        let turns = endpoint.accounts.work
+        if turns.beginsNow() { return work() }
+        let held = port
+        if let held { held.pauseReading() } else { channel.pauseReading() }
+        turns.wait(of: credentials.user) { [self] in
+            if let held { held.resumeReading() } else { channel.resumeReading() }
+            // The connection may have ended meanwhile.
+            if case .closing = phase { return }
+            work()
+        }
+    }
+
     private func unexpected(_ envelope: Envelope, _ place: String) {
         refuse(.unexpected, "\(envelope.kind.rawValue) is not taken \(place)")
     }
@@ -344,9 +359,11 @@ final class HostAppConnection {
             return answer(id, request.command, .failed(ControlFailure(.unknownCommand, "there are no commands here")))
         }
         open.identifiers.insert(id)
-        responder.respond(to: request) { [self] answer in
-            guard open.identifiers.remove(id) != nil else { return }
-            self.answer(id, request.command, answer)
+        inTurn { [self] in
+            responder.respond(to: request) { [self] answer in
+                guard open.identifiers.remove(id) != nil else { return }
+                self.answer(id, request.command, answer)
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 // Accounts of the users of local sockets (SES-58 to SES-60): their connections to each device, and over all sockets of
 // the process the bytes that wait because their apps do not read, their unfinished frames, the lists that are made for
-// them, and the warnings that they cause. Each user gets a part of what the others leave (LIM-47), so that one user's
-// apps cannot keep out another user's, nor the operator.
+// them, their work that waits for its turn, and the warnings that they cause. Each user gets a part of what the others
+// leave (LIM-47), so that one user's apps cannot keep out another user's, nor the operator.
 
 import TandemBase
 import TandemOperations
@@ -82,12 +82,15 @@ final class LocalAccounts {
     @exclusivity(unchecked) private var submissions = SharedResource<UInt32>(total: LocalAccounts.submissionBytes)
     /// Connections that are not read until less of their users' submissions waits for the disk.
     @exclusivity(unchecked) private var held: [UInt32: [RelayPort]] = [:]
+    /// Control commands, and what apps have the daemon judge (SES-93).
+    let work: LoopWork
     private var queues: [UInt32: (account: QueueAccount, connections: Int)] = [:]
     private var warningPaces = LogPaces<UInt32>(burst: LocalAccounts.warnings)
     private var infoPaces = LogPaces<UInt32>(burst: Limits.applications)
 
     init(scheduler: any Scheduler, log: @escaping LogHandler) {
         self.scheduler = scheduler
+        work = LoopWork(on: scheduler)
         sink = log
     }
 

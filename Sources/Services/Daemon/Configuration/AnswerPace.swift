@@ -1,21 +1,20 @@
 // Pace of an answer whose work grows with apps and devices: it is worked out in parts, and the loop serves others
-// between two of them.
+// between two of them. Of all answers that are worked out, one part is done in a turn.
 
-import TandemReactor
-
-/// The steps of one answer; for code that runs on the scheduler.
+/// The steps of one answer; for code that runs on the loop.
 struct AnswerPace {
     /// Steps in one part: a step takes some microseconds, and so a part a few milliseconds.
     static let stepsAtOnce = 1024
 
-    private let scheduler: any Scheduler
+    private let parts: LoopWork
     private var steps = 0
 
-    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+    /// - Parameter parts: those of all answers.
+    init(_ parts: LoopWork) { self.parts = parts }
 
     /// Takes one more step; after the last one of a part the caller goes on in a later turn.
     mutating func step() async {
         steps += 1
-        if steps.isMultiple(of: Self.stepsAtOnce) { await scheduler.sleep(for: .zero) }
+        if steps.isMultiple(of: Self.stepsAtOnce) { await parts.nextPiece() }
     }
 }

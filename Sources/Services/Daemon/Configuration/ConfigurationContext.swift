@@ -69,6 +69,8 @@ final class ConfigurationContext {
     let device: any ConfigurationHost
     let delivery: DurableDelivery
     let scheduler: any Scheduler
+    /// The parts of answers that are worked out.
+    let parts: LoopWork
     /// Knows the far secondaries.
     weak var carrier: ConfigurationCarrier?
     /// Called when something for a secondary could not be stored.
@@ -89,6 +91,7 @@ final class ConfigurationContext {
         self.device = device
         self.delivery = delivery
         self.scheduler = scheduler
+        parts = LoopWork(on: scheduler)
         sink = log
     }
 

@@ -551,7 +551,7 @@ final class ConfigurationService {
                     isLinked: peer.carrier == nil ? forwarder.isLinked(peer) : nil,
                     // Of one behind a carrier this device sees the way to the carrier only.
                     hasTaken: { [forwarder] in peer.carrier == nil && forwarder.isTaken($0) })
-            }, now: scheduler.wallNow, scheduler: scheduler)
+            }, now: scheduler.wallNow, parts: context.parts)
     }
 
     /// The far secondaries that carriers state or have stated.

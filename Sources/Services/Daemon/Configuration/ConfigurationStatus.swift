@@ -104,7 +104,7 @@ struct ConfigurationStatus {
             last.sort { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
             last.removeFirst(max(0, last.count - DesiredStatus.rowLimit))
         }
-        var pace = AnswerPace(on: context.scheduler)
+        var pace = AnswerPace(context.parts)
         for delivery in forwarder.state.deliveries {
             await pace.step()
             guard isShown(delivery.key) else { continue }

@@ -45,7 +45,8 @@ struct DesiredStatus {
     let state: DesiredConfigurations
     let secondaries: [Secondary]
     let now: WallTime
-    let scheduler: any Scheduler
+    /// The parts of answers.
+    let parts: LoopWork
 
     /// The slots that are desired or have been, of an application or of all.
     func keys(
@@ -62,7 +63,7 @@ struct DesiredStatus {
     /// One row for each secondary and slot, those that lack something first, and the number of rows that are left out.
     func rows(of keys: [ConfigurationSlotKey]) async -> (rows: [PropertyListDictionary], more: Int) {
         var rows = LackingFirst()
-        var pace = AnswerPace(on: scheduler)
+        var pace = AnswerPace(parts)
         for key in keys {
             for secondary in secondaries {
                 await pace.step()
@@ -123,7 +124,7 @@ struct DesiredStatus {
     func list(_ application: ApplicationIdentifier?) async -> (rows: [PropertyListDictionary], more: Int) {
         var rows: [PropertyListDictionary] = []
         var count = 0
-        var pace = AnswerPace(on: scheduler)
+        var pace = AnswerPace(parts)
         for key in keys(of: application) {
             let desired = state.desired(of: key)
             count += desired.count

@@ -60,7 +60,7 @@ struct KeyStatus {
     /// and the number of rows that are left out.
     func add(to body: inout PropertyListDictionary, of app: ApplicationIdentifier? = nil) async {
         var rows = LackingFirst()
-        var pace = AnswerPace(on: context.scheduler)
+        var pace = AnswerPace(context.parts)
         for anchor in brought where app.map({ $0 == anchor.key.application }) ?? true {
             for peer in context.receivers(of: anchor.key.application) {
                 await pace.step()

@@ -1,0 +1,52 @@
+// Work of users on the loop: control commands, and what apps have the daemon judge. A piece begins at once where the
+// turn of the loop has had none, else in a later turn, one user's after another's (SES-93).
+
+import TandemOperations
+import TandemReactor
+
+/// The work of one loop that waits for its turn; confined to it.
+final class LoopWork {
+    /// Pieces that begin in one turn of the loop (LIM-158).
+    private static var pieces: Int { 1 }
+
+    private let scheduler: any Scheduler
+    private var turns = WorkTurns<UInt32?, () -> Void>(limit: LoopWork.pieces)
+    private var isNextTurnDue = false
+
+    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+
+    /// Whether a piece may begin now; if so, it is the caller's to do, and else it waits by ``wait(of:_:)``.
+    func beginsNow() -> Bool {
+        guard turns.beginsNow() else { return false }
+        awaitNextTurn()
+        return true
+    }
+
+    /// Does a piece in a later turn.
+    /// - Parameter user: nil for work that goes on whoever has asked for it.
+    func wait(of user: UInt32?, _ piece: @escaping () -> Void) {
+        turns.append(piece, of: user)
+        awaitNextTurn()
+    }
+
+    /// Waits for a later turn, in which work that is under way goes on.
+    func nextPiece() async {
+        // Unsafe, because a scheduler that stops drops what waits: no misuse to report.
+        await withUnsafeContinuation { continuation in wait(of: nil) { continuation.resume() } }
+    }
+
+    /// The timer is set at the end of the turn, and so is due in the next one, after the events of that.
+    private func awaitNextTurn() {
+        guard !isNextTurnDue else { return }
+        isNextTurnDue = true
+        scheduler.atEndOfTurn { [self] in scheduler.schedule(after: .zero) { [self] in nextTurn() } }
+    }
+
+    private func nextTurn() {
+        isNextTurnDue = false
+        let due = turns.nextTurn()
+        guard !due.isEmpty else { return }
+        awaitNextTurn()
+        for piece in due { piece() }
+    }
+}

@@ -1,0 +1,173 @@
+// Work of users on the loop (SES-93, LIM-158): a burst of control requests, or of configurations that apps hand over,
+// keeps neither the loop's events nor another user waiting.
+
+import TandemBase
+import TandemDaemonTestSupport
+import TandemPropertyList
+import TandemSession
+import TandemTestSupport
+import TandemWire
+import Testing
+
+@testable import TandemDaemon
+
+/// The turns of a scheduler; one that is idle makes no more.
+private final class TurnCount {
+    private(set) var count = 0
+    private let scheduler: ManualScheduler
+
+    init(of scheduler: ManualScheduler, turns: Int) {
+        self.scheduler = scheduler
+        next(turns)
+    }
+
+    private func next(_ left: Int) {
+        guard left > 0 else { return }
+        scheduler.atEndOfTurn { [self] in
+            scheduler.schedule(after: .zero) { [self] in
+                count += 1
+                next(left - 1)
+            }
+        }
+    }
+}
+
+/// Answers at once, and knows who has asked in which turn.
+private final class Answerer: ControlResponder {
+    private(set) var asked: [(user: UInt32, turn: Int)] = []
+    private let turns: TurnCount
+
+    init(_ turns: TurnCount) { self.turns = turns }
+
+    func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
+        asked.append((request.caller.user, turns.count))
+        completion(.done())
+    }
+}
+
+@Suite struct LoopWorkTests {
+    private let device = TestDevice(.primary)
+
+    private var scheduler: ManualScheduler { device.scheduler }
+
+    /// Sends so many requests in one burst.
+    private func burst(_ count: Int, from client: Client) throws {
+        for _ in 0..<count { try client.send(Envelope(.control, id: .random(), command: "status")) }
+    }
+
+    @Test("SES-93, LIM-158: of a burst of control requests each begins in a turn of its own, and users go round")
+    func burst() throws {
+        let hostile = try (0..<10).map { _ in try device.greet(user: 2000) }
+        let other = try device.greet(user: 2001)
+        let own = try device.greet(user: 0)
+        let answerer = Answerer(TurnCount(of: scheduler, turns: 1000))
+        device.endpoint.controlResponder = answerer
+        for client in hostile { try burst(20, from: client) }
+        try burst(1, from: other)
+        try burst(1, from: own)
+        scheduler.run()
+        #expect(answerer.asked.count == 202)
+        #expect(Set(answerer.asked.map(\.turn)).count == 202, "one in a turn")
+        let places = [2001, 0].compactMap { user in answerer.asked.firstIndex { $0.user == user } }
+        #expect(places.count == 2 && places.allSatisfy { $0 <= 4 }, "\(places)")
+        #expect(hostile.allSatisfy { $0.received(.result).count == 20 && $0.refusal == nil })
+    }
+
+    @Test("SES-93: other frames of the loop are served between two pieces of work")
+    func others() throws {
+        let answerer = Answerer(TurnCount(of: scheduler, turns: 0))
+        device.endpoint.controlResponder = answerer
+        let hostile = try (0..<4).map { _ in try device.greet(user: 2000) }
+        let app = try device.app()
+        var askedBefore: Int?
+        app.onFrame = { _, _, envelope in if envelope.kind == .pong { askedBefore = answerer.asked.count } }
+        for client in hostile { try burst(20, from: client) }
+        try app.send(Envelope(.ping, id: .random()))
+        scheduler.run()
+        #expect(try #require(askedBefore) <= 3 && answerer.asked.count == 80)
+    }
+
+    @Test("SES-93, LIM-18: a connection is not read while a request of it waits, so that a burst is not too many")
+    func notRead() throws {
+        device.endpoint.controlResponder = Answerer(TurnCount(of: scheduler, turns: 0))
+        let client = try device.greet()
+        try burst(200, from: client)
+        try client.send(Envelope(.ping, id: .random()))
+        scheduler.run()
+        #expect(client.received(.result).map(\.code) == [Int](repeating: 0, count: 200))
+        #expect(client.envelopes.last?.kind == .pong, "its further frames follow in their order")
+    }
+
+    @Test("SES-93: for a connection that ends while its request waits nothing is done")
+    func ended() throws {
+        let answerer = Answerer(TurnCount(of: scheduler, turns: 0))
+        device.endpoint.controlResponder = answerer
+        let client = try device.greet(user: 2000)
+        let work = device.endpoint.accounts.work
+        for piece in 1...20 {
+            work.wait(of: 2000) { [device] in if piece == 20 { [device.endpoint].close {} } }
+        }
+        try burst(3, from: client)
+        scheduler.run()
+        #expect(answerer.asked.isEmpty && client.isClosed && device.endpoint.connectionCount == 0)
+    }
+
+    @Test("SES-93: answers that are worked out in parts take turns, one part in each")
+    func parts() {
+        let turns = TurnCount(of: scheduler, turns: 100)
+        let work = LoopWork(on: scheduler)
+        var done: [(answer: Int, turn: Int)] = []
+        for answer in 0..<3 {
+            scheduler.start {
+                for _ in 0..<4 {
+                    await work.nextPiece()
+                    done.append((answer, turns.count))
+                }
+            }
+        }
+        #expect(done.isEmpty)
+        scheduler.run()
+        #expect(done.map(\.answer) == [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2])
+        #expect(Set(done.map(\.turn)).count == 12)
+    }
+}
+
+@Suite struct BroughtConfigurationTests {
+    private let simulation = Simulation()
+
+    private func apply(_ app: String) throws -> Envelope {
+        try Envelope(
+            .query, app: ApplicationIdentifier(app), id: .random(), channel: .configuration, command: "apply"
+        ).with(body: ["envelope": .data([1])])
+    }
+
+    @Test("SES-93, LIM-158: of the configurations that apps hand over one is judged in a turn, and users go round")
+    func burst() throws {
+        let endpoint = simulation.simulator.endpoint(.secondary)
+        var judged: [(app: String, turn: Int)] = []
+        var outlets = LocalEndpoint.Outlets(
+            store: { _, _ in true }, directory: { _ in nil }, connected: { _ in }, disconnected: { _, _ in })
+        var turns: TurnCount?
+        outlets.apply = { app, _ in
+            judged.append((app.description, turns?.count ?? 0))
+            return ApplyAnswer(verdict: "bad-signature", text: "")
+        }
+        endpoint.connect(outlets)
+        let first = try simulation.app(.secondary, "org.example.a", user: 2000)
+        let second = try simulation.app(.secondary, "org.example.b", user: 2000)
+        let other = try simulation.app(.secondary, "org.example.c", user: 2001)
+        let peer = try simulation.app(.primary, "org.example.a", user: 2000)
+        turns = TurnCount(of: simulation.scheduler, turns: 1000)
+        for _ in 0..<30 {
+            try first.send(apply("org.example.a"))
+            try second.send(apply("org.example.b"))
+        }
+        try first.send(simulation.message(app: "org.example.a", wantsReply: false))
+        try other.send(apply("org.example.c"))
+        simulation.scheduler.run()
+        #expect(judged.count == 61 && Set(judged.map(\.turn)).count == 61, "one in a turn")
+        #expect(try #require(judged.firstIndex { $0.app == "org.example.c" }) <= 3)
+        for app in [first, second] { #expect(app.received(.answer).map(\.code) == [Int](repeating: 0, count: 30)) }
+        #expect(peer.received(.message).count == 1, "what follows in its connection comes after it")
+    }
+}
