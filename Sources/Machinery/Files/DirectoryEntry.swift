@@ -43,6 +43,7 @@ struct DirectoryEntry {
         switch error.errno {
         case ENOENT: .missing(path: path)
         case ENOSPC, EDQUOT: .full(path: path)
+        case EXDEV: .otherFileSystem(path: path)
         case ELOOP, ENOTDIR: whatStandsHere() ?? .system(path: path, error)
         default: .system(path: path, error)
         }

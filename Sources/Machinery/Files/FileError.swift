@@ -30,6 +30,8 @@ package enum FileError: Error, Sendable, Equatable {
     /// A path that would be cut at its NUL.
     case nulInPath(String)
     case full(path: String)
+    /// A file of the daemon's state cannot be moved there in one step.
+    case otherFileSystem(path: String)
     /// As many damaged files are kept under further names of this one as may be.
     case tooManyAside(path: String, kept: Int)
     case system(path: String, SystemError)
@@ -40,7 +42,7 @@ package enum FileError: Error, Sendable, Equatable {
         switch self {
         case .missing, .inUse, .changedMeanwhile, .full, .system: true
         case .symbolicLink, .notADirectory, .notARegularFile, .sizeUnknown, .otherOwner, .writableByOthers,
-            .loosePermissions, .looseDirectory, .tooLarge, .unsafeName, .nulInPath, .tooManyAside:
+            .loosePermissions, .looseDirectory, .tooLarge, .unsafeName, .nulInPath, .otherFileSystem, .tooManyAside:
             false
         }
     }
@@ -78,6 +80,8 @@ extension FileError: CustomStringConvertible {
         case .unsafeName(let name): "'\(name.prefix(64))' is not a file name of A-Z a-z 0-9 . _ - without a leading dot"
         case .nulInPath(let path): "\(OutsideText.quoted(path)) contains a NUL, which no path may; name another"
         case .full(let path): "no space left for \(path); free some space and try again"
+        case .otherFileSystem(let path):
+            "\(path) is on another file system than the daemon's state; mount that one at the whole state directory"
         case .tooManyAside(let path, let kept):
             "\(path) is damaged, and \(kept) earlier ones are kept beside it already as \(path).damaged and so on; "
                 + "remove those that nobody needs and try again"

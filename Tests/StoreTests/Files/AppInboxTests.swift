@@ -43,6 +43,15 @@ import Testing
         #expect(throws: FileError.unsafeName(name)) { try inbox.move(key, named: name, from: spool) }
     }
 
+    @Test("FIL-11: a directory on another file system than the spool gets no file, and the error says so")
+    func otherFileSystem() throws {
+        guard let disk = SmallDisk() else { return }
+        let inbox = AppInbox(of: try OwnedDirectory(path: disk.path), owner: nil)
+        let path = "\(disk.path)/inbox/\(key.pairing)/\(key.item)/a"
+        #expect(throws: FileError.otherFileSystem(path: path)) { try inbox.move(key, named: "a", from: spool) }
+        #expect(try spool.read(key) != nil)
+    }
+
     @Test("FIL-12: what the app put in the file's place is neither followed nor overwritten")
     func links() throws {
         let directory = "\(temporary.path("app"))/inbox/\(key.pairing)/\(key.item)"
