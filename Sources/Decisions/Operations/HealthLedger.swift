@@ -25,7 +25,7 @@ package struct HealthProblem: Hashable, Sendable {
         case noSpace = "no-space"
         /// An app of this device, or of a secondary, does not load the configuration that is applied.
         case notLoaded = "not-loaded"
-        /// A file in an app's directory cannot be written or removed.
+        /// A file in an app's directory cannot be written or removed, or a received one not be moved there.
         case appFiles = "app-files"
         /// A secondary has refused a key set or a revocation.
         case refusedKeys = "refused-keys"

@@ -1,5 +1,6 @@
 // Durable items between two whole daemons: what a stop, a repeated submission and a file's end look like to apps.
 
+import Glibc
 import TandemBase
 import TandemDaemon
 import TandemDaemonTestSupport
@@ -111,6 +112,24 @@ import Testing
         #expect(progress.last?.name == "stored")
         #expect(progress.dropLast().last?.name == "transferred" && progress.dropLast().last?.offset == 3)
         #expect(receiver.received(.delivery).count == 1)
+    }
+
+    @Test func `CTL-76: a file that cannot be given to its app is a problem of health until it is given`() throws {
+        func problem() -> String? {
+            nodes.ask(nodes.secondary, "health").body.rows("problems").first { $0["name"] == "app-files" }?["text"]?
+                .stringValue
+        }
+        try nodes.pair()
+        let receiver = try startHandler()
+        let inbox = "\(nodes.folder)/inbox"
+        nodes.directory.write([1], to: "secondary-state/apps/\(nodes.app)/inbox")
+        try send([1, 2, 3], from: nodes.startSender())
+        nodes.run(until: { problem() != nil })
+        let text = try #require(problem())
+        #expect(text.contains("\(nodes.app): \(inbox) is not a directory") && receiver.received(.delivery).isEmpty)
+        try #require(unlink(inbox) == 0)
+        nodes.run(until: { !receiver.received(.delivery).isEmpty })
+        #expect(problem() == nil)
     }
 
     @Test func `DEL-10, LIM-54: each restored store is logged, with the items that its new epoch loses`() throws {

@@ -108,7 +108,7 @@ final class HealthService {
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
         if !configuration.notLoaded.isEmpty { problems.insert(HealthProblem(.notLoaded)) }
         problems.formUnion(configuration.unloadedPairings.map { HealthProblem(.notLoaded, pairing: $0) })
-        if !configuration.unwrittenFiles.isEmpty { problems.insert(HealthProblem(.appFiles)) }
+        if !configuration.unwrittenFiles.isEmpty || !unmovedFiles.isEmpty { problems.insert(HealthProblem(.appFiles)) }
         let keys = configuration.keyStatus
         if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
         if !keys.expiring.isEmpty { problems.insert(HealthProblem(.expiringKeys)) }
@@ -177,6 +177,23 @@ final class HealthService {
     private static func listed(_ names: [String], atMost limit: Int = 8) -> String {
         let more = names.count > limit ? " and \(names.count - limit) more" : ""
         return names.prefix(limit).joined(separator: ", ") + more
+    }
+
+    private var unmovedFiles: [String] { delivery.files?.offers.unmoved ?? [] }
+
+    private var appFilesText: String {
+        let (unwritten, unmoved) = (configuration.unwrittenFiles, unmovedFiles)
+        let texts = [
+            unwritten.isEmpty
+                ? nil
+                : "files of apps cannot be written or removed, so that these apps may see older ones: "
+                    + "\(Self.listed(unwritten)); mend what it names: the daemon tries again every 10 s",
+            unmoved.isEmpty
+                ? nil
+                : "received files cannot be given to their apps: \(Self.listed(unmoved)); mend what it names, and give "
+                    + "those that have failed too often again by 'tandem dead-letters retry'",
+        ]
+        return texts.compactMap(\.self).joined(separator: "; ")
     }
 
     private func clockText(_ record: PairingRecord?, _ name: String) -> String {
@@ -285,9 +302,7 @@ final class HealthService {
                 "\(name) has no space for an item, which waits for it, or fails if it can never fit; 'tandem status' "
                 + "names the queue"
         case .notLoaded: return notLoadedText(problem.pairing)
-        case .appFiles:
-            return "files of apps cannot be written or removed, so that these apps may see older ones: "
-                + "\(Self.listed(configuration.unwrittenFiles)); mend what it names: the daemon tries again every 10 s"
+        case .appFiles: return appFilesText
         case .refusedKeys, .expiringKeys, .expiredKeys: return keysText(problem.word)
         case .inHandler: return inHandlerText(problem.pairing, name)
         case .deadLetters: return "items failed too often; see 'tandem dead-letters list'"

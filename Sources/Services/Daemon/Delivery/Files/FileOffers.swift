@@ -22,6 +22,8 @@ package final class FileOffers {
     private let arrivals: FileArrivals
     /// Queues that are swept; true: once more after it.
     private var sweeping: [QueueKey: Bool] = [:]
+    /// The files that could not be moved to their apps the last time.
+    private var refused: [FileKey: FileError] = [:]
     private lazy var leftovers = FileLeftovers(
         on: environment.scheduler,
         isTaken: { [arrivals] key in arrivals.arriving(in: key.queue) == key.id },
@@ -48,17 +50,27 @@ package final class FileOffers {
         let name = ReceivedFileName(reducing: manifest.file.name).text
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
         environment.worker.attempt({ () throws(FileError) in try inbox.move(spoolKey, named: name, from: partials) }) {
-            [environment] result in
+            [self] result in
             switch result {
             case .failure(let error):
+                refused[key] = error
                 environment.log(.files("a file cannot be given to its app", key, error))
                 completion(.failure(.later(error)))
-            case .success(nil): completion(.failure(.missing))
+            case .success(nil):
+                refused[key] = nil
+                completion(.failure(.missing))
             case .success(let path?):
+                // Those before it were refused for a cause that is gone now.
+                refused = refused.filter { $0.key.queue != queue }
                 let delivery = try? Body.bytes(manifest.delivery(at: path))
                 completion(delivery.map { .success($0) } ?? .failure(.missing))
             }
         }
+    }
+
+    /// The files that could not be moved to their apps, by app, each with the reason (CTL-76).
+    var unmoved: [String] {
+        Set(refused.map { "\($0.key.queue.app): \($0.value.textOfFixedPath)" }).sorted()
     }
 
     /// A received item has ended: what is left of its file is removed when that is durable, unless the item comes again
@@ -81,6 +93,7 @@ package final class FileOffers {
     }
 
     private func remove(_ key: FileKey) {
+        refused[key] = nil
         arrivals.uncount(key)
         let (partials, spoolKey) = (environment.partials, key.spoolKey)
         do throws(FileError) {
@@ -119,6 +132,7 @@ package final class FileOffers {
             guard let kept else { return swept(queue) }
             let all = kept.union([arriving, arrivals.arriving(in: queue)].compactMap(\.self))
             arrivals.removeAll(but: all, in: queue)
+            refused = refused.filter { $0.key.queue != queue || all.contains($0.key.id) }
             environment.worker.perform({}) { [weak self] in self?.swept(queue) }
             guard let inbox = try? environment.inbox(queue.app) else { return }
             let names = Set(all.map(\.description))
@@ -151,6 +165,7 @@ package final class FileOffers {
 
     func removePairing(_ pairing: UniqueIdentifier, apps: [ApplicationIdentifier]) {
         leftovers.removeAll(of: pairing)
+        refused = refused.filter { $0.key.queue.pairing != pairing }
         for app in apps {
             guard let inbox = try? environment.inbox(app) else { continue }
             environment.clear("removing a pairing's files") { () throws(FileError) in
