@@ -145,6 +145,35 @@ import Testing
         #expect(try edits.reset(nil, by: .user, in: Self.schema) == ["old", "older", "oldest"] && edits.keys.isEmpty)
     }
 
+    @Test("SCH-8, SCH-9: a reset takes back edits of properties that were closed: a person's all, a primary's its own")
+    func closedProperties() throws {
+        func schema(_ access: SettingAccess) -> SettingsSchema {
+            SettingsSchema(
+                ["mine", "theirs"].map {
+                    SettingDeclaration(
+                        name: $0, type: .integer, editor: .edit, summary: "", access: access,
+                        initialValue: .integer(0))
+                })
+        }
+        var edits = SettingEdits()
+        _ = try edits.set(["mine": 1], by: .user, in: schema(.counterpart))
+        _ = try edits.set(["theirs": 2], by: counterpart, in: schema(.counterpart))
+        for access in [SettingAccess.signed, .user] {
+            let closed = schema(access)
+            var (named, all, ofPrimary) = (edits, edits, edits)
+            #expect(try named.reset(["mine", "theirs"], by: .user, in: closed) == ["mine", "theirs"])
+            #expect(try all.reset(nil, by: .user, in: closed) == ["mine", "theirs"] && all.keys.isEmpty)
+            #expect(throws: SettingsPayloadError.self) { try ofPrimary.reset(["mine"], by: counterpart, in: closed) }
+            #expect(try ofPrimary.reset(nil, by: counterpart, in: closed) == ["theirs"] && ofPrimary.keys == ["mine"])
+            #expect(throws: SettingsPayloadError.self) { try ofPrimary.reset(["theirs"], by: counterpart, in: closed) }
+        }
+        var none = SettingEdits()
+        let refusal = #expect(throws: SettingsPayloadError.self) {
+            try none.reset(["mine"], by: .user, in: schema(.signed))
+        }
+        #expect(refusal?.description == "mine: only a signed configuration sets it", "there is no edit of it")
+    }
+
     private static let costly = SettingsSchema(
         (0..<16).map {
             SettingDeclaration(

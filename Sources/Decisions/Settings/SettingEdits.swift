@@ -127,30 +127,27 @@ package struct SettingEdits: Sendable, Equatable {
         return weight
     }
 
-    /// Takes edits back, all of them for nil; those of keys that the schema no longer has, too.
+    /// Takes edits back, all of them for nil; those of keys that the schema no longer has, or has closed, too.
     /// - Returns: the keys that had one.
     package mutating func reset(
         _ keys: [String]?, by author: SettingAuthor, in schema: SettingsSchema
     ) throws(SettingsPayloadError) -> [String] {
-        let editor = author.access
         let errors = (keys ?? []).compactMap { key -> SettingError? in
+            guard !isResettable(key, by: author, in: schema) else { return nil }
             guard let index = schema.index(of: key) else {
-                let unknown = SettingError(property: key, value: "", rule: .unknownProperty)
-                return isFormer(key, of: author) ? nil : unknown
+                return SettingError(property: key, value: "", rule: .unknownProperty)
             }
-            return schema.declarations[index].refusal(of: editor, value: "")
+            return schema.declarations[index].refusal(of: author.access, value: "")
         }
         guard errors.isEmpty else { throw SettingsPayloadError(errors: errors) }
-        let meant = (keys ?? self.keys).filter { key in
-            schema[key].map { $0.access >= editor } ?? isFormer(key, of: author)
-        }
-        return remove(meant)
+        return remove((keys ?? self.keys).filter { isResettable($0, by: author, in: schema) })
     }
 
-    /// Whether a person may take back the edit of a key that the schema no longer has: a primary its own, which is all
-    /// that it knows of.
-    private func isFormer(_ key: String, of author: SettingAuthor) -> Bool {
-        self[key].map { author == .user || $0.author == author } ?? false
+    /// Whether a person may take back the edit of a key (SCH-8). A later schema may have closed the property, or may
+    /// lack it: a person on the device still takes back every edit, and a primary its own, of which alone it knows.
+    private func isResettable(_ key: String, by author: SettingAuthor, in schema: SettingsSchema) -> Bool {
+        if let declaration = schema[key], declaration.access >= author.access { return true }
+        return self[key].map { author == .user || $0.author == author } ?? false
     }
 
     /// The keys that the primaries of some pairings have edited.
