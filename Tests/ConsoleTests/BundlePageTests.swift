@@ -334,6 +334,38 @@ import Testing
         #expect(browser.changed == ["mute": "silent", "volume": 7, "tone": 2, "name": ""])
     }
 
+    @Test("CON-12, PAG-16: of choices that differ by scalars alone the stored one is selected, and an edit keeps them")
+    func composedAndNot() throws {
+        let (composed, parts) = ("\u{E9}.txt", "e\u{301}.txt")
+        for (kind, mark) in [(Specifier.Kind.multiValue, " selected>"), (.radioGroup, " checked>")] {
+            func browser(_ values: PropertyListValue) -> Browser {
+                Browser([
+                    Specifier(kind, ["Key": "file", "Title": "File", "Values": values, "DefaultValue": "a"]),
+                    Specifier(.textField, ["Key": "name", "Title": "Name"]),
+                ])
+            }
+            func isMarked(_ text: String, _ page: String) -> Bool {
+                Array(page.utf8).contains(Array("value=\"\(text)\"\(mark)".utf8))
+            }
+            let both = browser([.string(composed), .string(parts)])
+            for (stored, other) in [(composed, parts), (parts, composed)] {
+                both.rows["file"] = ["value": .string(stored), "layer": "user"]
+                let page = try #require(both.get(Browser.page)?.text)
+                #expect(isMarked(stored, page) && !isMarked(other, page))
+            }
+            #expect(both.post(Browser.page, "b.file=e%CC%81.txt&v.file=%C3%A9.txt&b.name=&v.name=x")?.status == 303)
+            #expect(both.changed == ["file": .string(composed), "name": "x"])
+            let one = browser([.string(composed), "a"])
+            one.rows["file"] = ["value": .string(parts), "layer": "user"]
+            let page = try #require(one.get(Browser.page)?.text)
+            #expect(!isMarked(composed, page), "the stored value is no choice")
+            #expect(isMarked(parts, page) == (kind == .multiValue))
+            one.rows["file"] = ["value": .string(parts), "layer": "signed"]
+            let locked = try #require(one.get(Browser.page)?.text)
+            #expect(Array(locked.utf8).contains(Array("value=\"\(parts)\"".utf8)), "and is shown as it is")
+        }
+    }
+
     @Test(
         "CON-12, CON-15, CON-18: a day and a time of one date are two fields and rows, and a further time leads to one")
     func fieldsOfOneDate() throws {

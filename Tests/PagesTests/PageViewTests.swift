@@ -36,6 +36,22 @@ import Testing
         #expect(shown.groups[0].title == "Ton" && shown.groups[0].footer == "Hallo")
     }
 
+    @Test("PAG-10: a text has the translation of its own scalars, and stands for itself without one")
+    func composedKeys() throws {
+        let (composed, parts) = ("Caf\u{E9}", "Cafe\u{301}")
+        var one = StringsTables()
+        _ = one.add([parts: "two scalars"], table: "Root", language: "en")
+        #expect(one.translation(for: []).text(composed, tables: ["Root"]).utf8.elementsEqual(composed.utf8))
+        let layout: PropertyListDictionary = [
+            "en": ["Root": [.string(composed), "one scalar", .string(parts), "two scalars"]]
+        ]
+        let both = StringsTables(layout, region: nil)
+        for (key, text) in [(composed, "one scalar"), (parts, "two scalars")] {
+            #expect(both.translation(for: []).text(key, tables: ["Root"]) == text)
+        }
+        #expect(StringsTables(both.dictionary, region: nil) == both)
+    }
+
     @Test("PAG-10: a reader of another language has the texts of the app's own one, English unless it is stated")
     func ownLanguage() throws {
         let cases: [(String?, String)] = [(nil, "Profile"), ("de", "Profil"), ("de-CH", "Profil"), ("it", "TITLE")]
@@ -262,6 +278,24 @@ import Testing
         let word = SettingDeclaration("tone", .string, pattern: "^[a-z]+$", initial: .string("a"))
         let words: [PropertyListValue?] = ["b", "a"]
         #expect(try options(["b", "B", 7, "a"], word) == words + words)
+    }
+
+    @Test("PAG-16, PAG-17: values that differ by scalars alone are choices of their own, each with its title")
+    func composedAndNot() throws {
+        let (composed, parts) = ("\u{E9}.txt", "e\u{301}.txt")
+        let choices = [composed, parts].map { SettingChoice(label: "label of \($0)", value: .string($0)) }
+        let file = SettingDeclaration("file", .string, .choice, choices: choices, initial: .string(composed))
+        for kind in [Specifier.Kind.multiValue, .radioGroup] {
+            let entries: PropertyListDictionary = [
+                "Key": "file", "Values": [.string(parts), .string(composed)], "Titles": ["parts", "composed"],
+            ]
+            let named = try #require(view([Specifier(kind, entries)], PageRequest(), [file]).rows[0].choices)
+            #expect(named.options.map(\.title) == ["parts", "composed"] && named.selected == 1)
+            #expect(named.options.map(\.value) == [.string(parts), .string(composed)])
+            let running = PageRequest(choices: ["file": choices])
+            let offered = try #require(view([Specifier(kind, ["Key": "file"])], running, [file]).rows[0].choices)
+            #expect(offered.options.map(\.value) == [.string(composed), .string(parts)])
+        }
     }
 
     @Test(

@@ -64,6 +64,9 @@ struct SettingControl {
 
     // MARK: fields
 
+    /// Whether a choice's text is that of the value: a browser sends back the one that is marked.
+    private func isShown(_ choice: String) -> Bool { ExactText(choice) == ExactText(text) }
+
     private var fieldName: String {
         fields.further.contains(row.index)
             ? SettingsInput.name(SettingsInput.value, ofFurther: row)
@@ -96,7 +99,7 @@ struct SettingControl {
         switch row.kind {
         case .toggle, .slider: own = text
         case .choice(let choices), .radio(let choices):
-            own = choices.options.first { $0.input == text }?.title ?? text
+            own = choices.options.first { isShown($0.input) }?.title ?? text
         case .text, .secureText, .multilineText, .date, .titleValue, .button, .link, .mail, .page, .list, .custom,
             .unsupported:
             return nil
@@ -203,13 +206,13 @@ struct SettingControl {
     private func menu(
         _ entries: [(title: String, text: String)], titleLanguages: [String: String] = [:]
     ) -> Markup {
-        let isListed = entries.contains { $0.text == text }
+        let isListed = entries.contains { isShown($0.text) }
         let present = [(title: text.isEmpty ? "none" : text, text: text)]
         return .tag(
             "select", .init("id", row.field), name, described, invalid,
             of: ((isListed ? [] : present) + entries).map { entry in
                 .tag(
-                    "option", .init("value", entry.text), .flag("selected", if: entry.text == text),
+                    "option", .init("value", entry.text), .flag("selected", if: isShown(entry.text)),
                     .optional("lang", titleLanguages[entry.title]), text: entry.title)
             })
     }
@@ -224,7 +227,7 @@ struct SettingControl {
                     of: [
                         .single(
                             "input", .init("type", "radio"), name, .init("value", option.input),
-                            .flag("checked", if: option.input == text))
+                            .flag("checked", if: isShown(option.input)))
                     ] + image(option.image) + [.spoken(option.title, languages)])
             })
     }

@@ -7,7 +7,7 @@ import TandemSettings
 
 /// Indices of values, of equal ones the first. A list may have thousands, and is looked through for each of them.
 struct ValueIndices {
-    private let indices: [ComparedText: Int]
+    private let indices: [ExactText: Int]
 
     init(_ values: [PropertyListValue?]) {
         indices = Dictionary(values.enumerated().map { (Self.name($1), $0) }) { first, _ in first }
@@ -16,8 +16,8 @@ struct ValueIndices {
     func index(of value: PropertyListValue?) -> Int? { indices[Self.name(value)] }
 
     /// Equal values of one kind have one text.
-    private static func name(_ value: PropertyListValue?) -> ComparedText {
-        ComparedText(value.map { "\($0.kind) \($0)" } ?? "")
+    private static func name(_ value: PropertyListValue?) -> ExactText {
+        ExactText(value.map { "\($0.kind) \($0)" } ?? "")
     }
 }
 

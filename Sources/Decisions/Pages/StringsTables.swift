@@ -11,8 +11,10 @@ package struct StringsTables: Sendable, Equatable {
 
     /// The language that the app was written in, as its manifest has it: for a reader whose languages have no text.
     package let region: String
-    /// Texts by key, by table, by the language's tag in lower case with hyphens.
-    private var languages: [String: [String: [String: String]]] = [:]
+    /// Texts by key.
+    fileprivate typealias Texts = [ExactText: String]
+    /// By table, by the language's tag in lower case with hyphens.
+    private var languages: [String: [String: Texts]] = [:]
 
     /// No translations.
     /// - Parameter region: the language that the app was written in; nil for English. An empty or too long text counts
@@ -29,9 +31,14 @@ package struct StringsTables: Sendable, Equatable {
     /// Adds a table.
     /// - Returns: false if there are as many languages as there may be.
     package mutating func add(_ texts: [String: String], table: String, language: String) -> Bool {
+        add(texts.map { ($0.key, $0.value) }, table: table, language: language)
+    }
+
+    /// Adds a table; of one key twice the first text counts.
+    private mutating func add(_ texts: [(key: String, text: String)], table: String, language: String) -> Bool {
         let tag = Self.tag(language)
         guard languages[tag] != nil || languages.count < Self.languageLimit else { return false }
-        languages[tag, default: [:]][table] = texts
+        languages[tag, default: [:]][table] = Texts(texts.map { (ExactText($0.key), $0.text) }) { first, _ in first }
         return true
     }
 
@@ -65,7 +72,7 @@ package struct StringsTables: Sendable, Equatable {
 
     /// The tables of a reader's languages, in their order.
     package struct Translation: Sendable {
-        fileprivate let languages: [(tag: String, tables: [String: [String: String]])]
+        fileprivate let languages: [(tag: String, tables: [String: Texts])]
 
         /// The translation of a text, else the text.
         /// - Parameter tables: the first table of the first language that has the text counts.
@@ -78,8 +85,7 @@ package struct StringsTables: Sendable, Equatable {
         }
 
         private func found(_ key: String, _ tables: [String]) -> (text: String, tag: String)? {
-            // A text that takes long to compare has no translation.
-            guard !languages.isEmpty, !CombiningMarks.areMany(in: key) else { return nil }
+            let key = ExactText(key)
             for language in languages {
                 for table in tables {
                     if let text = language.tables[table]?[key] { return (text, language.tag) }
@@ -93,9 +99,9 @@ package struct StringsTables: Sendable, Equatable {
     func keeping(_ keys: Set<String>, whole: Set<String>) -> StringsTables {
         var kept = StringsTables(region: region)
         kept.languages = languages.compactMapValues { tables in
-            var used: [String: [String: String]] = [:]
+            var used: [String: Texts] = [:]
             for (table, texts) in tables {
-                let kept = whole.contains(table) ? texts : texts.filter { keys.contains($0.key) }
+                let kept = whole.contains(table) ? texts : texts.filter { keys.contains($0.key.text) }
                 if !kept.isEmpty { used[table] = kept }
             }
             return used.isEmpty ? nil : used
@@ -108,7 +114,7 @@ package struct StringsTables: Sendable, Equatable {
         PropertyListDictionary(names: languages) { tables in
             .dictionary(
                 PropertyListDictionary(names: tables) { texts in
-                    .array(texts.sorted { $0.key < $1.key }.flatMap { [.string($0.key), .string($0.value)] })
+                    .array(texts.sorted { $0.key < $1.key }.flatMap { [.string($0.key.text), .string($0.value)] })
                 })
         }
     }
@@ -121,8 +127,8 @@ package struct StringsTables: Sendable, Equatable {
                 let texts = list.arrayValue ?? []
                 let pairs = stride(from: 0, to: texts.count - texts.count % 2, by: 2).compactMap { index in
                     texts[index].stringValue.flatMap { key in texts[index + 1].stringValue.map { (key, $0) } }
-                }.filter { !CombiningMarks.areMany(in: $0.0) }
-                _ = add(Dictionary(pairs) { first, _ in first }, table: table, language: language)
+                }
+                _ = add(pairs, table: table, language: language)
             }
         }
     }
