@@ -107,6 +107,24 @@ private final class SilentConfiguration: Configuration, @unchecked Sendable {
 }
 
 /// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
+private final class HangingConfiguration: Configuration, @unchecked Sendable {
+    @Slider("Volume", in: 0...100) var volume = 50
+
+    override var pageHooks: PageHooks {
+        var hooks = PageHooks()
+        hooks.onPress(of: "test") { .done() }
+        hooks.check("volume") { _ in .ok }
+        hooks.choices(of: "volume") {
+            let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+            for await _ in stream {}
+            withExtendedLifetime(continuation) {}
+            return []
+        }
+        return hooks
+    }
+}
+
+/// `@unchecked`: every property is a wrapper around state behind a mutex, which the base class checks.
 private final class PlainConfiguration: Configuration, @unchecked Sendable {
     @Slider("Volume", in: 0...100) var volume = 50
 }
@@ -280,6 +298,18 @@ private final class OwnConfiguration: Configuration, @unchecked Sendable {
         #expect(try await made(8) == .ok)
         #expect(try await made(.date(at(3))) == .failed("Too early.", replacement: nil))
         #expect(try await made(.date(at(-1))) == .failed("The app has no value for this date.", replacement: nil))
+    }
+
+    @Test("LIM-129: of closures for pages that never return 8 run, and presses and checks have the other places")
+    func neverReturningPages() async throws {
+        try start(HangingConfiguration())
+        for _ in 0..<8 { _ = try ask(PageQuestion.page.message()) }
+        let next = try await answer(to: try ask(PageQuestion.page.message()))
+        #expect(try FailureFrame(next).error().reason == "8 hooks of the app's pages have not returned")
+        for _ in 0..<40 {
+            #expect(PressAnswer(try await answer(.press("test"))) == .done(nil))
+            #expect(try await answer(.validate(["volume": 1]))["results"] == ["volume": ["result": "ok"]])
+        }
     }
 
     @Test("LIM-129: of closures that never return 32 run, and further questions fail; a text that is too long is cut")

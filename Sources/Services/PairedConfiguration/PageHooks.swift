@@ -20,7 +20,8 @@ public import TandemSettings
 ///
 /// Closures run in tasks of their own, on any thread, several at once; one that needs the main actor goes there itself.
 /// The answer to a page is awaited for one second, and every other for five: what comes later is dropped, though what
-/// the app has done stays done.
+/// the app has done stays done. Of questions whose closures have not returned an app has 32, and of those about a page
+/// 8; further ones fail.
 public struct PageHooks: Sendable {
     /// The outcome of a press.
     public enum Press: Sendable, Equatable {
@@ -194,8 +195,29 @@ public struct PageHooks: Sendable {
 
 /// Answers the daemon's questions by the hooks of an app; any thread.
 final class PageHookRunner: Sendable {
-    /// Hooks at work at once (LIM-129): those that never return must not pile up.
-    private static let limit = 32
+    /// Hooks at work (LIM-129): those that never return must not pile up. Those of pages have a share alone: every look
+    /// at a page runs some, and presses and checks must find a place beside them.
+    private struct Places {
+        private static let (limit, pageLimit) = (32, 8)
+
+        private var (all, ofPages) = (0, 0)
+
+        /// Takes a place.
+        /// - Returns: nil, or the limit that leaves none.
+        mutating func take(_ kind: PageQuestion.Kind) -> Int? {
+            guard all < Self.limit else { return Self.limit }
+            guard kind != .page || ofPages < Self.pageLimit else { return Self.pageLimit }
+            count(kind, 1)
+            return nil
+        }
+
+        mutating func leave(_ kind: PageQuestion.Kind) { count(kind, -1) }
+
+        private mutating func count(_ kind: PageQuestion.Kind, _ change: Int) {
+            all += change
+            if kind == .page { ofPages += change }
+        }
+    }
 
     private let hooks: PageHooks
     private let store: SettingsStore
@@ -204,7 +226,7 @@ final class PageHookRunner: Sendable {
     private let mails: [String: PageHooks.Mail]
     /// Keys whose values no page shows, and the lists whose items have such keys.
     private let secrets: (keys: Set<String>, lists: Set<String>)
-    private let underWay = Mutex(0)
+    private let places = Mutex(Places())
 
     init(_ hooks: PageHooks, _ store: SettingsStore, _ tree: PageTree) {
         (self.hooks, self.store, schema) = (hooks, store, store.schema)
@@ -224,13 +246,8 @@ final class PageHookRunner: Sendable {
     func take(_ message: ReceivedMessage) -> Bool {
         guard let body = message.dictionary, PageQuestion.isClaimed(by: body) else { return false }
         guard let question = PageQuestion(body) else { return true }
-        let hasRoom = underWay.withLock { count in
-            guard count < Self.limit else { return false }
-            count += 1
-            return true
-        }
-        guard hasRoom else {
-            message.fail("\(Self.limit) hooks of the app's pages have not returned")
+        if let limit = places.withLock({ $0.take(question.kind) }) {
+            message.fail("\(limit) hooks of the app's pages have not returned")
             return true
         }
         message.claim()
@@ -238,7 +255,7 @@ final class PageHookRunner: Sendable {
         // It ends with the app's hook; the limit above bounds how many do not.
         Task { [self] in
             let answer = await answer(question, for: person)
-            underWay.withLock { $0 -= 1 }
+            places.withLock { $0.leave(question.kind) }
             do throws(SessionError) { try message.reply(PageQuestion.reply(fitting: answer)) } catch {
                 message.fail(error.reason)
             }
