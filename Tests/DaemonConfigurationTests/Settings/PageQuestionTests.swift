@@ -282,6 +282,9 @@ import Testing
         try app.send(failure.with(body: ["text": "32 hooks have not returned"]))
         nodes.run(until: { answer != nil })
         #expect(answer?.name == "no-answer" && value("volume") == nil)
+        #expect(
+            answer?.body["text"]
+                == "the app has failed to make its own checks: 32 hooks have not returned; nothing was stored")
     }
 
     @Test("LIM-129, PAG-25, PAG-26: too much, or nonsense, is no answer and refuses an edit, and a late one is none")

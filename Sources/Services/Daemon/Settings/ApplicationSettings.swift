@@ -247,6 +247,7 @@ final class ApplicationSettings {
             switch error {
             case .busy: throw .busy
             case .wrongAnswer: throw .wrongAnswer
+            case .failed(let text): throw .failedCheck(text)
             // It was there a moment ago: it has ended, and perhaps another one without checks is there.
             case .noAnswer, .notRunning, .notAsked: isUnchecked = true
             }
@@ -262,14 +263,20 @@ final class ApplicationSettings {
         isStillAllowed: () -> Bool = { true }
     ) async throws(ControlFailure) -> PropertyListDictionary {
         let answer: PressAnswer?
+        var failure = PageQuestionFailure.wrongAnswer
         do throws(PageQuestionFailure) {
             answer = PressAnswer(
                 try await device.questions.ask(
                     .press(key), of: app, for: editor.payer, by: editor.person, isStillAllowed: isStillAllowed))
         } catch {
-            // Any other failure means that the question has not reached the app, which otherwise may have done it.
-            guard error == .noAnswer || error == .wrongAnswer else { throw ControlFailure(error) }
-            answer = nil
+            switch error {
+            // The question has not reached the app.
+            case .notRunning, .notAsked, .busy: throw ControlFailure(error)
+            // It may have done it.
+            case .noAnswer, .wrongAnswer, .failed:
+                failure = error
+                answer = nil
+            }
         }
         let outcome =
             answer.map { $0.isDone ? "done" : ControlFailureName.refused.rawValue }
@@ -280,7 +287,7 @@ final class ApplicationSettings {
         case .done(let text?): return [BodyKey.text: .string(text)]
         case .done(nil): return [:]
         case .refused(let text): throw ControlFailure(.refused, text.isEmpty ? "the app does not do it" : text)
-        case nil: throw ControlFailure(PageQuestionFailure.noAnswer)
+        case nil: throw ControlFailure(failure)
         }
     }
 
@@ -293,7 +300,7 @@ final class ApplicationSettings {
             switch error {
             case .notRunning: return .notRunning
             case .notAsked: return .withoutHooks
-            case .busy, .noAnswer, .wrongAnswer: return .noAnswer
+            case .busy, .noAnswer, .wrongAnswer, .failed: return .noAnswer
             }
         }
     }
@@ -499,8 +506,8 @@ final class ApplicationSettings {
                 return try await read(
                     app, for: payer, isWaiter: isWaiter, isAgain: true, isStillAllowed: isStillAllowed, job)
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
-            case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .tooLarge, .busy, .file, .damagedEdits,
-                .laterEdits, .notStored, .notAllowed:
+            case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .failedCheck, .tooLarge, .busy, .file,
+                .damagedEdits, .laterEdits, .notStored, .notAllowed:
                 break
             }
             throw error

@@ -18,8 +18,10 @@ enum PageQuestionFailure: Error, Equatable {
     case busy
     /// It has not answered in time, or has ended.
     case noAnswer
-    /// Its answer does not read, or is a failure.
+    /// Its answer does not read.
     case wrongAnswer
+    /// It has answered a failure, with these words.
+    case failed(String)
 }
 
 /// The open questions of one daemon; confined to its loop.
@@ -41,6 +43,9 @@ final class PageQuestions {
         let app: ApplicationIdentifier
         let payer: SettingsPayer
     }
+
+    /// Bytes of an app's words about its failure.
+    private static let reasonLimit = 200
 
     private let device: Surroundings
     private let scheduler: any Scheduler
@@ -113,7 +118,7 @@ final class PageQuestions {
             guard let answer = PageQuestion.answer(in: bytes) else { throw .wrongAnswer }
             return answer
         case .notConnected: throw .notRunning
-        case .failed: throw .wrongAnswer
+        case .failed(let error): throw .failed(OutsideText.line(error.reason, atMost: Self.reasonLimit))
         case .disconnected, .expired: throw .noAnswer
         }
     }
@@ -126,7 +131,7 @@ extension ControlFailure {
         case .notRunning: self.init(.notRunning, failure.description)
         case .notAsked: self.init(.notFound, failure.description)
         case .busy: self.init(.full, failure.description)
-        case .noAnswer, .wrongAnswer: self.init(.noAnswer, failure.description)
+        case .noAnswer, .wrongAnswer, .failed: self.init(.noAnswer, failure.description)
         }
     }
 }
@@ -139,6 +144,7 @@ extension PageQuestionFailure: CustomStringConvertible {
         case .busy: "other questions of this user or device to the app are under way; the app has not got this one"
         case .noAnswer: "the app has not answered in time; whether it has done anything is not known"
         case .wrongAnswer: "the app's answer does not read; whether it has done anything is not known"
+        case .failed(let text): "the app has failed: \(text); whether it has done anything is not known"
         }
     }
 }

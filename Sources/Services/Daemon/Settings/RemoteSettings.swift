@@ -527,7 +527,7 @@ extension ControlFailure {
             var checks: PropertyListDictionary = [:]
             for refusal in refusals { checks[refusal.key] = .dictionary(refusal.dictionary) }
             facts[SettingsOutcome.checks] = .dictionary(checks)
-        case .wrongAnswer: self.init(.noAnswer, text)
+        case .wrongAnswer, .failedCheck: self.init(.noAnswer, text)
         case .document, .otherSchema, .unnamedSchema, .file, .damagedEdits, .laterEdits, .notStored:
             self.init(.store, text)
         case .tooLarge, .busy: self.init(.full, text)

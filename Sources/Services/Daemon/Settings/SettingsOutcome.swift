@@ -49,6 +49,8 @@ enum SettingsFailure: Error {
     case unfit([PageRefusal])
     /// The app runs, and its answer about its own checks is none.
     case wrongAnswer
+    /// The app runs, and has failed to make its own checks, with these words.
+    case failedCheck(String)
     /// The edits of the person would not have their room.
     case tooLarge
     /// The asker has as many changes under way as one may have.
@@ -85,6 +87,7 @@ extension SettingsFailure: CustomStringConvertible {
         case .refused(let error): error.description
         case .unfit(let refusals): refusals.prefix(8).map { "\($0.key): \($0.text)" }.joined(separator: "; ")
         case .wrongAnswer: "the app's answer about its own checks does not read; nothing was stored"
+        case .failedCheck(let text): "the app has failed to make its own checks: \(text); nothing was stored"
         case .tooLarge:
             "one person's edits of an app have \(SettingEdits.userRoom) bytes, those of a primary "
                 + "\(SettingEdits.primaryRoom), of \(SettingEdits.primaryLimit) primaries"
