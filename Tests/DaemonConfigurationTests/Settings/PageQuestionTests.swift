@@ -90,7 +90,10 @@ import Testing
         results = ["volume": .replaced(20)]
         #expect(set(["volume": 11]).body["replaced"] == ["volume"] && value("volume") == 20)
         results = ["volume": .replaced(200)]
-        #expect(set(["volume": 12]).name == "schema" && value("volume") == 20, "the rule counts for replacements")
+        let replaced = set(["volume": 12])
+        #expect(replaced.name == "refused" && value("volume") == 20, "the rule counts for replacements")
+        let reason = "The app's own value in its place is refused: 200 is over the maximum 100."
+        #expect(replaced.body["checks"] == ["volume": ["text": .string(reason)]])
         results = [
             "volume": .failed("Not at night.", replacement: 5, shakes: true), "token": .failed("x", replacement: "y"),
         ]
@@ -116,12 +119,17 @@ import Testing
         #expect(set(["volume": date]).code == 0 && value("volume") == 30)
         #expect(app.questions == [.validate(["volume": date])])
         results = ["volume": .replaced(300)]
-        #expect(set(["volume": date]).name == "schema" && value("volume") == 30)
+        #expect(set(["volume": date]).name == "refused" && value("volume") == 30)
         results = ["volume": .failed("Not on Sundays.", replacement: nil)]
         #expect(set(["volume": date]).body["text"] == "volume: Not on Sundays.")
         results = [:]
-        #expect(set(["volume": date]).name == "schema" && value("volume") == 30)
+        let unmade = set(["volume": date])
+        #expect(unmade.name == "refused" && value("volume") == 30)
+        let reason = "The app has not said which value stands for this date."
+        #expect(unmade.body["checks"] == ["volume": ["text": .string(reason)]])
         #expect(set(["volume": date, "none": 1]).name == "schema" && app.questions.count == 4, "the rest counts first")
+        app.answerQuestion = { _ in nil }
+        #expect(set(["volume": date]).body["checks"] == unmade.body["checks"], "a silent app has made none")
         app.disconnect()
         nodes.clock.run()
         #expect(set(["volume": date]).name == "schema")

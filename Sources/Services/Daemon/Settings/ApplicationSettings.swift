@@ -207,9 +207,15 @@ final class ApplicationSettings {
         outcome.replaced = checked?.replacements.keys ?? []
         var values = new.values
         for (key, value) in checked?.replacements ?? [:] { values[key] = value }
-        outcome.converted = try await change(app, by: editor, "settings edited", keys, isStillAllowed: isStillAllowed) {
-            [values] edits, document throws(SettingsPayloadError) in
-            try edit(values, &edits, document)
+        do throws(SettingsFailure) {
+            outcome.converted = try await change(
+                app, by: editor, "settings edited", keys, isStillAllowed: isStillAllowed
+            ) { [values] edits, document throws(SettingsPayloadError) in
+                try edit(values, &edits, document)
+            }
+        } catch {
+            guard checked != nil || outcome.isUnchecked else { throw error }
+            throw error.ofApp(replacing: checked?.replacements ?? [:], of: new.values)
         }
         return outcome
     }

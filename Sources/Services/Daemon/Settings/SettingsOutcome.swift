@@ -71,6 +71,31 @@ extension SettingsFailure {
     }
 }
 
+extension SettingsFailure {
+    /// The failure of an edit about which the app was asked. Where the schema refuses what the app has made of a typed
+    /// value (PAG-26), or a picked date of which it has made none (PAG-32), the reason stands beside the field, as one
+    /// of the app's own does.
+    /// - Parameters:
+    ///   - replacements: the app's values in the places of typed ones.
+    ///   - values: the typed ones.
+    func ofApp(replacing replacements: PropertyListDictionary, of values: PropertyListDictionary) -> SettingsFailure {
+        guard case .refused(let refused) = self else { return self }
+        let refusals = refused.errors.compactMap { error -> PageRefusal? in
+            let key = error.property
+            switch error.rule {
+            // The property or its list was changed meanwhile: the form is judged once more.
+            case .unknownProperty, .signedOnly, .notForCounterpart, .notStorable: return nil
+            case _ where replacements[key] != nil:
+                return PageRefusal(key: key, text: "The app's own value in its place is refused: \(error.reason).")
+            case .type where values[key]?.dateValue != nil:
+                return PageRefusal(key: key, text: "The app has not said which value stands for this date.")
+            default: return nil
+            }
+        }
+        return refusals.count == refused.errors.count ? .unfit(refusals) : self
+    }
+}
+
 extension SettingsFailure: CustomStringConvertible {
     var description: String {
         switch self {
