@@ -182,6 +182,16 @@ import Testing
         let unseen = try #require(browser.add(Self.draft("a%2Fb"), "b.user=me&v.user=YOU&b.tls=off&v.tls=off"))
         let sentence = "another value of &#39;port&#39;, which cannot be set here"
         #expect(unseen.status == 422 && unseen.text.contains(sentence))
+        browser.running = .success(["state": "without-hooks"])
+        let further: PropertyListDictionary = [
+            "text": "No.", "value": [["user": "two"], ["user": "me", "pin": "", "port": 1, "tls": "off", "z": "Z"]],
+        ]
+        browser.refusal = .unfit(text: "all", checks: ["a/b": .dictionary(further)])
+        for fields in ["b.user=me&v.user=you", "b.user=me&v.user=me"] {
+            let named = try #require(browser.add(Self.draft("a%2Fb"), fields))
+            let sentence = "The app also wants other values, which have no field here: &#39;z&#39;, item 1."
+            #expect(named.status == 422 && named.text.contains(sentence) && named.text.contains("No."), "\(fields)")
+        }
         // Without a correction the field that was typed has the reason.
         browser.refusal = .unfit(text: "all", checks: ["tags": ["text": "Not red.", "shake": true]])
         let plain = try #require(browser.add(Self.draft("tags"), "b.value=&v.value=red"))

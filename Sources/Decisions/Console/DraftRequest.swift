@@ -47,13 +47,15 @@ struct DraftRequest {
                 return page(settings, list, first, index, refused: input, FormRefusal(422, text))
             }
             return Console.store(items, in: list, of: settings, cookie, again) { [draft, input] refusal in
-                var input = input
+                var (input, further) = (input, String?.none)
                 if let check = refusal.checks.first(where: { $0.key == list.key }) {
                     let typed = view.rows.filter { input.typed[$0.index] != nil }.compactMap(\.key)
                     let corrected = draft.corrected(by: check, of: items, typed: Set(typed))
                     input.refuse(corrected.fields, in: settings.view(corrected.draft, languages))
+                    let isSaid = !input.errors.isEmpty
+                    further = corrected.further.map { isSaid ? $0 : "\(check.text) \($0)" }
                 }
-                let shown = input.errors.isEmpty ? refusal : FormRefusal()
+                let shown = input.errors.isEmpty && further == nil ? refusal : FormRefusal(422, further)
                 return page(settings, list, first, index, refused: input, shown)
             }
         }

@@ -1,6 +1,7 @@
 // Draft of one item of a list: a new one, or a copy of one that is there. Nothing is stored before Done, and Cancel is
 // to drop the draft. The item's page makes a schema, which judges the content.
 
+import TandemBase
 package import TandemPropertyList
 package import TandemSettings
 
@@ -90,22 +91,26 @@ package struct ListDraft: Sendable {
     }
 
     /// The draft after an app's check has corrected it, and the refusal for each of its fields: the corrected ones, or
-    /// else those that a person typed (PAG-21).
+    /// else those that a person typed (PAG-21). A sentence names the values that the app offers and that have no field:
+    /// of other keys of the item, and of other items.
     /// - Parameters:
     ///   - items: the refused list. A replacement with another number of items corrects no draft.
     ///   - typed: the keys of the fields that a person has typed.
     package func corrected(
         by refusal: PageRefusal, of items: [PropertyListValue], typed: Set<String>
-    ) -> (draft: ListDraft, fields: [PageRefusal]) {
+    ) -> (draft: ListDraft, fields: [PageRefusal], further: String?) {
         let place = index ?? items.count - 1
         let list = refusal.replacement?.arrayValue ?? []
-        var draft = self
+        var (draft, further) = (self, [String]())
         if list.count == items.count, list.indices.contains(place) {
             if !hasPage {
                 draft.content = [specifier.named.key ?? "": list[place]]
             } else if let item = list[place].dictionaryValue {
                 draft.content = item
+                let others = item.compactMap { $0.value != content[$0.key] && schema[$0.key] == nil ? $0.key : nil }
+                further = others.map(OutsideText.quoted)
             }
+            further += items.indices.filter { $0 != place && list[$0] != items[$0] }.map { "item \($0 + 1)" }
         }
         let changed = schema.declarations.map(\.name).filter { draft.content[$0] != content[$0] }
         let keys = changed.isEmpty ? typed.sorted() : changed
@@ -114,7 +119,9 @@ package struct ListDraft: Sendable {
                 key: key, text: refusal.text, shakes: refusal.shakes,
                 replacement: changed.isEmpty ? nil : draft.content[key])
         }
-        return (draft, fields)
+        let names = further.joined(separator: ", ")
+        let sentence = "The app also wants other values, which have no field here: \(names)."
+        return (draft, fields, names.isEmpty ? nil : sentence)
     }
 
     /// The list with the item; nil if there is nothing to add, or the content is not valid.

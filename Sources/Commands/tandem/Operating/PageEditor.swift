@@ -178,6 +178,7 @@ struct PageEditor {
     /// - Parameter values: those of the change.
     mutating func refused(_ text: String, _ refusals: [PageRefusal], of values: PropertyListDictionary) -> Step {
         let corrections: [PageView.Row]
+        var further: String?
         switch screens[screens.count - 1] {
         case .draft(let list, let draft, let old):
             guard let refusal = refusals.first(where: { $0.key == list }), let items = values[list]?.arrayValue else {
@@ -186,6 +187,7 @@ struct PageEditor {
             let corrected = draft.corrected(by: refusal, of: items, typed: [])
             screens[screens.count - 1] = .draft(list: list, corrected.draft, of: old)
             corrections = view(corrected.draft).rows.filter { row in corrected.fields.contains { $0.key == row.key } }
+            further = corrected.further
         case .page(let name):
             var request = request
             request.values.place(refusals)
@@ -195,7 +197,8 @@ struct PageEditor {
             }
         case .list: corrections = []
         }
-        return .refuse(text, offers: corrections.map { "The app offers \(cell($0.name)): \(cell($0.text))" })
+        let offers = corrections.map { "The app offers \(cell($0.name)): \(cell($0.text))" }
+        return .refuse(text, offers: offers + [further].compactMap(\.self))
     }
 
     private static var unknown: Step { .refuse("Type help for what can be typed.") }
