@@ -71,7 +71,9 @@ import Testing
         #expect(RunningPage(values.body) == values)
         #expect(RunningPage(["values": ["i": ["layer": "moon", "value": 1]]]) == RunningPage(), "of a later release")
         for body: PropertyListDictionary in [
-            ["values": 1], ["values": ["i": 1]], ["dates": 1], ["dates": ["g": 1]], ["dates": ["g": ["date": 1]]],
+            ["values": 1], ["values": ["i": 1]], ["values": ["i": [:]]], ["values": ["i": ["layer": 1]]],
+            ["values": ["i": ["layer": "file", "withheld": 1]]], ["values": ["i": ["layer": "moon", "withheld": ""]]],
+            ["dates": 1], ["dates": ["g": 1]], ["dates": ["g": ["date": 1]]],
             ["dates": ["g": ["shown": 1]]],
             ["hidden": 1], ["hidden": [1]], ["choices": 1], ["buttons": ["a", 2]], ["choices": ["b": 1]],
             ["choices": ["b": [1]]],

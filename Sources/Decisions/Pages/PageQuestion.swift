@@ -251,7 +251,7 @@ package struct RunningPage: Sendable, Equatable {
             let choices = Self.map(body["choices"], { $0.list(Self.choice) }),
             let mails = Self.map(body["mails"], { $0.dictionaryValue.flatMap { MailDecision($0) } }),
             let dates = Self.map(body["dates"], { $0.dictionaryValue.flatMap { PickedDate($0) } }),
-            let values = Self.map(body["values"], { $0.dictionaryValue.map { OwnValue($0) } })
+            let values = Self.map(body["values"], { $0.dictionaryValue.flatMap(OwnValue.read) })
         else { return nil }
         self.init(
             hidden: hidden, choices: choices, buttons: buttons, mails: mails, dates: dates,
@@ -348,10 +348,12 @@ extension RunningPage.OwnValue {
         return body
     }
 
-    /// Reads a value; nil for one of a layer that a later release has.
-    fileprivate init?(_ body: PropertyListDictionary) {
-        guard let layer = body["layer"]?.stringValue.flatMap({ Layer(word: $0) }) else { return nil }
-        self.init(layer, body["value"], isWithheld: body["withheld"]?.booleanValue ?? false)
+    /// Reads a value; nil for one of another form. Of a layer that a later release has there is no value.
+    fileprivate static func read(_ body: PropertyListDictionary) -> Self?? {
+        guard let layer = body["layer"]?.stringValue, let isWithheld = (body["withheld"] ?? false).booleanValue else {
+            return nil
+        }
+        return .some(Layer(word: layer).map { Self($0, body["value"], isWithheld: isWithheld) })
     }
 }
 
