@@ -14,7 +14,9 @@ import Testing
     func device() {
         #expect(DeviceKind(configured: "toaster") == .phone && DeviceKind(configured: "watch").suffix == "watch")
         let locale = ["LC_ALL": "", "LC_MESSAGES": "de_CH.UTF-8", "LANG": "fr"]
-        #expect(PageFileOrder.preferredLanguages { locale[$0] } == ["de-CH", "de"])
+        #expect(PageFileOrder.preferredLanguages { locale[$0] } == ["de-CH", "de_CH", "de"])
+        #expect(PageFileOrder.preferredLanguages { _ in "pt-BR" } == ["pt-BR", "pt_BR", "pt"])
+        #expect(PageFileOrder.preferredLanguages { _ in "fr.UTF-8" } == ["fr"])
         #expect(PageFileOrder.preferredLanguages { _ in "C.UTF-8" }.isEmpty)
     }
 

@@ -17,14 +17,15 @@ package enum PageFileOrder {
         }
     }
 
-    /// The languages of a process: of `LC_ALL`, `LC_MESSAGES` and `LANG` the first that is set, as its whole tag, and
-    /// as its language alone; none for `C` and `POSIX`.
+    /// The languages of a process: of `LC_ALL`, `LC_MESSAGES` and `LANG` the first that is set, as its whole tag, with
+    /// hyphens and with underscores, and as its language alone; none for `C` and `POSIX`.
     package static func preferredLanguages(_ variable: (String) -> String?) -> [String] {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty } ?? ""
         let tag = String(locale.prefix { $0 != "." && $0 != "@" })
         guard !tag.isEmpty, tag != "C", tag != "POSIX" else { return [] }
         let language = String(tag.prefix { $0 != "_" && $0 != "-" })
-        let whole = tag.split(separator: "_").joined(separator: "-")
-        return whole == language ? [language] : [whole, language]
+        let parts = tag.split { $0 == "_" || $0 == "-" }
+        return parts.count == 1
+            ? [language] : [parts.joined(separator: "-"), parts.joined(separator: "_"), language]
     }
 }
