@@ -46,6 +46,7 @@ import Testing
     @Test func theWholeOutputOfPairWillDoAndHoldsNoColourInAPipe() async throws {
         let pair = try await devices.run("hub", "pair")
         #expect(pair.output.contains("expires 20"))
+        #expect(pair.errors.contains("--advertise"), "the link names this machine: \(pair)")
         #expect(pair.output.contains("\u{2588}\u{2588}\u{2588}\u{2588}"), "no code was drawn")
         #expect(!pair.output.contains("\u{1B}"))
         #expect(try await join(with: pair.output).status == 0)

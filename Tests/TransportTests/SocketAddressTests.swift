@@ -28,6 +28,14 @@ import Testing
         #expect(!error.description.isEmpty)
     }
 
+    @Test(arguments: [
+        ("127.0.0.1:1", true), ("127.9.8.7:1", true), ("localhost:1", true), ("[::1]:1", true), ("0.0.0.0:1", false),
+        ("127.0.0.1.example:1", false), ("hub:1", false), ("[::]:1", false), ("unix:/run/x.sock", false),
+    ])
+    func anAddressOfTheMachineItselfIsKnown(text: String, isLoopback: Bool) throws {
+        #expect(try SocketAddress(text).isLoopback == isLoopback)
+    }
+
     @Test func aPathOfMoreThan107BytesIsRefusedWithThatNumber() throws {
         let longest = "/" + String(repeating: "p", count: 106)
         #expect(try SocketAddress("unix:" + longest) == .unix(path: longest))

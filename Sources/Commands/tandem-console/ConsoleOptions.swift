@@ -105,14 +105,7 @@ extension SocketAddress {
     fileprivate var isOfThisMachine: Bool {
         switch self {
         case .unix: true
-        case .tcp(let host, _): host == "localhost" || host == "::1" || host.isLoopbackNumber
+        case .tcp: isLoopback
         }
-    }
-}
-
-extension String {
-    fileprivate var isLoopbackNumber: Bool {
-        let parts = split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 }

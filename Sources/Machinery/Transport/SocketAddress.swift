@@ -60,6 +60,22 @@ package enum SocketAddress: Hashable, Sendable {
         case .tcp(let host, _): ["0.0.0.0", "::", "*"].contains(host)
         }
     }
+
+    /// Whether its host names the machine itself, so that no other machine reaches it; false for a socket file.
+    package var isLoopback: Bool {
+        switch self {
+        case .unix: false
+        case .tcp(let host, _): host == "localhost" || host == "::1" || host.isLoopbackNumber
+        }
+    }
+}
+
+extension String {
+    /// Whether it is an IPv4 address of 127.0.0.0/8 in four parts.
+    fileprivate var isLoopbackNumber: Bool {
+        let parts = split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
 }
 
 extension SocketAddress: CustomStringConvertible {

@@ -34,6 +34,7 @@ extension Subcommand {
         guard let link = answer.body["link"]?.stringValue else {
             throw CommandFailure.refused("the daemon answered without a link")
         }
+        if let warning = JoinLinkWarning.text(of: link) { console.warn(warning) }
         if arguments.has("json") { return console.print(json: answer) }
         console.print(link)
         if arguments.has("link-only") { return }
@@ -200,6 +201,17 @@ extension Arguments {
             throw .usage("'\(operands[0])' is not a fingerprint; \(place) shows it")
         }
         return .string(operands[0])
+    }
+}
+
+/// The warning about a join link that only this machine can use.
+enum JoinLinkWarning {
+    /// nil for a link that another machine may be able to use.
+    static func text(of link: String) -> String? {
+        guard let link = try? JoinLink(text: link), let address = try? SocketAddress(link.address), address.isLoopback
+        else { return nil }
+        return "warning: only this machine can join at \(address); to accept others, start the daemon with "
+            + "--advertise HOST"
     }
 }
 

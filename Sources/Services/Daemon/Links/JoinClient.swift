@@ -57,8 +57,8 @@ extension JoinFailure: CustomStringConvertible {
         case .address(let error): "\(error)"
         case .unreachable(let text): text
         case .connection(.refusedByPeer(.joinRefused)):
-            "the primary refused this device: the link was used, has expired by the primary's clock or is another "
-                + "primary's (run 'tandem pair' again there), or the fingerprint is not trusted there"
+            "the primary refused this device: the link was used, was changed or has expired by the primary's clock, or "
+                + "it is another primary's; or the fingerprint is not trusted there"
         case .connection(.refusedByPeer(.stopping)):
             "the primary takes no join now: it is stopping, or its store takes nothing, as its log says"
         case .connection(let reason) where reason.isInterruption:
@@ -79,11 +79,25 @@ extension JoinFailure: CustomStringConvertible {
     package func text(afterLinkTo address: String) -> String {
         let again = "join again: a join link stays good for this device until it expires"
         return switch self {
+        case .unreachable: "\(self); \(Self.remedy(at: address))"
+        case .connection(.refusedByPeer(.joinRefused)):
+            "the primary refused this device: the link was used, was changed when it was copied, has expired by the "
+                + "primary's clock, or is another primary's; run 'tandem pair' again there"
         case .connection(.refusedByPeer(.stopping)): "\(self); \(again)"
         case .connection(let reason) where reason.isInterruption: "\(self); if the primary is at \(address), \(again)"
         case .wouldReplace: "\(self). To discard that, join with the same link and --replace"
         default: description
         }
+    }
+
+    /// The next step of a person whose link names an address where nothing answers.
+    private static func remedy(at address: String) -> String {
+        guard let address = try? SocketAddress(address), address.isLoopback else {
+            return "does the primary's daemon run and listen there ('tandem status' on the primary)? "
+                + "The same link can be used again"
+        }
+        return "the link names this machine itself; if the primary is another machine, start its daemon with "
+            + "--advertise HOST and run 'tandem pair' again there"
     }
 }
 
