@@ -8,6 +8,7 @@ import TandemPropertyList
 import TandemPropertyListXML
 import TandemSettings
 import TandemTestSupport
+import TandemTransport
 import Testing
 
 @testable import tandem
@@ -76,6 +77,37 @@ import Testing
         let failure = #expect(throws: CommandFailure.self) { try DaemonOptions.absoluteAddress(long, of: .listen) }
         #expect(failure?.text.hasPrefix("--listen 'unix:aaa") == true, "the path is too long once it is absolute")
         #expect(try "\(DaemonOptions.absoluteAddress("hub"))" == "hub:4747")
+    }
+
+    @Test(
+        "PAR-4: an advertised host without a port gets the only port that the daemon listens on",
+        arguments: [
+            (["hub"], "hub:4747"), (["hub", "0.0.0.0:4861"], "hub:4861"),
+            (["[::1]", "0.0.0.0:1", "[::]:1"], "[::1]:1"),
+            (["hub:7", "0.0.0.0:1"], "hub:7"), (["hub", "unix:/l.sock"], "hub:4747"),
+            (["unix:/l.sock", "0.0.0.0:1"], "unix:/l.sock"),
+        ])
+    func advertisedPort(places: [String], expected: String) throws {
+        #expect(try advertised(places).map { "\($0)" } == expected)
+    }
+
+    @Test("PAR-4: an advertised host without a port is refused where the daemon's port is not one")
+    func severalPorts() throws {
+        let failure = #expect(throws: CommandFailure.self) { try advertised(["hub", "0.0.0.0:1", "0.0.0.0:2"]) }
+        #expect(
+            failure?.text == "--advertise 'hub' needs a port: the daemon listens at 0.0.0.0:1 and 0.0.0.0:2",
+            "\(failure as Any)")
+        #expect(throws: CommandFailure.self) { try advertised(["hub", "0.0.0.0:0"]) }
+    }
+
+    /// The address that join links name.
+    /// - Parameter places: the value of `--advertise`, then those of `--listen`.
+    private func advertised(_ places: [String]) throws -> SocketAddress? {
+        let words = ["--state", "/s", "--local", "/k.sock", "--advertise", places[0]]
+        let listen = places.dropFirst().flatMap { ["--listen", $0] }
+        let line = try OptionParser(subcommand: .primary).parse(words + listen)
+        let settings = try DaemonSettings(line, Environment([:]))
+        return try DaemonOptions(role: .primary, settings: settings, environment: Environment([:])).options().advertise
     }
 
     @Test func `CTL-62: the other side's socket comes from each source, and is no second one at the first one's path`()

@@ -27,8 +27,9 @@ struct DaemonOptions {
             role: role, name: name, state: try Self.absolute(try state(), "state"), local: try local())
         options.localOther = settings.text(.localOther)
         options.localGroup = settings.text(.localGroup)
-        options.advertise = try settings.text(.advertise).map { try Self.absoluteAddress($0, of: .advertise) }
-        options.listen = try listen(advertises: options.advertise != nil)
+        let listen = try listen()
+        options.listen = listen
+        options.advertise = try settings.text(.advertise).map { try Self.advertised($0, listening: listen) }
         if let wake = settings.text(.wake) {
             options.wake = try WakeCommands(path: wake)
             // Programs that it starts do not run in this directory.
@@ -84,19 +85,42 @@ struct DaemonOptions {
         return path
     }
 
-    private func listen(advertises: Bool) throws -> [SocketAddress] {
+    private func listen() throws -> [SocketAddress] {
         let named = try settings.texts(.listen).map { try Self.absoluteAddress($0, of: .listen) }
         if !named.isEmpty || role == .secondary { return named }
         // Without an option no other machine can connect.
-        return [.tcp(host: advertises ? "0.0.0.0" : "127.0.0.1", port: Self.port)]
+        let host = settings.text(.advertise) == nil ? "127.0.0.1" : "0.0.0.0"
+        return [.tcp(host: host, port: Self.port)]
+    }
+
+    /// The address that join links name; a host alone gets the only port that the daemon listens on.
+    private static func advertised(
+        _ text: String, listening: [SocketAddress]
+    ) throws(CommandFailure) -> SocketAddress {
+        let address = try absoluteAddress(text, of: .advertise)
+        guard isBare(text), case .tcp(let host, _) = address else { return address }
+        let ports = Set(
+            listening.compactMap { listen in
+                if case .tcp(_, let port) = listen { port } else { nil }
+            })
+        guard let only = ports.first else { return address }
+        guard ports.count == 1, only != 0 else {
+            let places = listening.map(\.description).joined(separator: " and ")
+            throw .usage("--advertise '\(text)' needs a port: the daemon listens at \(places)")
+        }
+        return .tcp(host: host, port: only)
     }
 
     private var name: String { settings.text(.name) ?? Self.hostName }
 
     /// An address; a host alone gets the usual port.
     static func address(_ text: String) throws(SocketAddressError) -> SocketAddress {
-        let isBare = !text.contains(":") || (text.hasPrefix("[") && text.hasSuffix("]"))
-        return try SocketAddress(isBare ? "\(text):\(port)" : text)
+        try SocketAddress(isBare(text) ? "\(text):\(port)" : text)
+    }
+
+    /// Whether a text is a host without a port.
+    private static func isBare(_ text: String) -> Bool {
+        !text.contains(":") || (text.hasPrefix("[") && text.hasSuffix("]"))
     }
 
     /// An address with an absolute path: a daemon that reads it in a join link has another working directory, and so
