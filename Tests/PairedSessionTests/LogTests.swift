@@ -35,6 +35,11 @@ private final class MistakenConfiguration: Configuration, @unchecked Sendable {
     override class var manifest: ApplicationManifest { ApplicationManifest(["APLKeychainAccessibility": "Sometimes"]) }
 }
 
+/// `@unchecked`: every property is a wrapper around state behind a mutex.
+private final class PagelessConfiguration: Configuration, @unchecked Sendable {
+    override var settingsBundle: String? { "/nowhere/LogTests.bundle" }
+}
+
 /// Has the one method that every delegate has to have.
 private final class ShortDelegate: WCSessionDelegate {
     func session(_ session: WCSession, activationDidCompleteWith state: WCSessionActivationState, error: (any Error)?) {
@@ -123,6 +128,17 @@ private final class TwiceReplyingDelegate: WCSessionDelegate {
         #expect(PairedLog.isVerbose)
         PairedLog.isVerbose = false
         #expect(!PairedLog.isVerbose)
+    }
+
+    @Test func `SET-34: settings pages that are not there are an error in the log at start`() {
+        let events = Collector<LogEvent>()
+        PairedLog.send(from: .error) { events.add($0) }
+        defer { PairedLog.send(from: .error, to: nil) }
+        _ = PagelessConfiguration(problems: .collect)
+        let end = ContinuousClock.now + .seconds(10)
+        var isLogged: Bool { events.all.contains { $0.message.description == "settings page not shown" } }
+        while !isLogged, ContinuousClock.now < end { sched_yield() }
+        #expect(isLogged)
     }
 
     @Test func `SET-86: events are values, and a secret is in none of them`() {

@@ -124,6 +124,8 @@ extension ConfigurationEvent {
             switch event {
             case .failed: LogEvent(.error, "preferences failed", .outside("reason", "\(event)"))
             case .weakerClass: LogEvent(.warning, "preferences of a weaker class taken", .outside("reason", "\(event)"))
+            case .pages(.missingPage), .pages(.unreadablePage), .pages(.malformedPage):
+                LogEvent(.error, "settings page not shown", .outside("reason", "\(event)"))
             case .conflict, .skipped, .pages:
                 LogEvent(.warning, "preference not taken", .outside("reason", "\(event)"))
             }

@@ -34,6 +34,8 @@ final class StoredPreferences: Sendable {
         self.store = store
         settingsKeys = pages.names(in: values.schema)
         state = Mutex(State(startEvents: pages.problems.map { .pages($0) }))
+        // For the log; nobody observes yet.
+        for problem in pages.problems { values.notices.add(.event(.preferences(.pages(problem)))) }
         values.limit(to: store as? any BoundedPreferenceStore)
     }
 
