@@ -103,7 +103,7 @@ import Testing
         let refusals = [
             (
                 try await devices.sign(3, ["volume=99"], for: target, by: "other"), "threshold",
-                "good signatures by 0 of 1 trusted keys that are needed ('tandem trust list'"
+                "valid signatures by trusted keys: 0 of 1 needed"
             ),
             (try await sign(1, "volume=99"), "rollback", "version 2 is desired; sign a higher version"),
             (try await sign(2, "volume=99"), "equivocation", "a secondary has taken other bytes of version 2"),

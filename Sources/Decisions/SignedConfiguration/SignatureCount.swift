@@ -45,8 +45,7 @@ struct SignatureCount {
             let hint = namesRevoked && !countsRevoked ? "; it is signed by a revoked key, which does not count" : ""
             failure = VerificationFailure(
                 .threshold,
-                "good signatures by \(signers.count) of \(role.threshold) trusted keys that are needed\(hint) "
-                    + "('tandem trust list' shows those of a device's daemon)")
+                "valid signatures by trusted keys: \(signers.count) of \(role.threshold) needed\(hint)")
         }
     }
 

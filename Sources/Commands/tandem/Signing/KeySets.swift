@@ -167,7 +167,7 @@ extension Subcommand {
             guard arguments.has("key") else { return }
             let keys = try KeyFile.signing(arguments)
             let history = arguments.has("from") ? try KeySetChain.read(arguments.all("from")) : nil
-            try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys)
+            try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys, arguments)
             let more = try SignedEnvelope.adding(keys, to: bytes)
             let file = LocalFile(path: try arguments.required("out"))
             try KeyFile.create(more, as: file)
@@ -352,9 +352,11 @@ private struct KeySetRequest {
         let bytes = try KeyStatementSigner.sign(document, with: keys)
         try check { () throws(VerificationFailure) in
             _ = try document.trusted()
-            try follow(bytes, !arguments.has("incomplete"))
+            try follow(bytes, false)
         }
-        try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys)
+        // A key in the place of another is named, rather than the signature that is missing.
+        try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys, arguments)
+        try check { () throws(VerificationFailure) in try follow(bytes, !arguments.has("incomplete")) }
         return bytes
     }
 
@@ -366,11 +368,15 @@ private struct KeySetRequest {
         let bytes = try KeyStatementSigner.sign(document, with: keys)
         try check { () throws(VerificationFailure) in
             var next = history
-            guard try next.take(bytes, isComplete: !arguments.has("incomplete")) != .known else {
+            guard try next.take(bytes, isComplete: false) != .known else {
                 throw VerificationFailure(.keySetIllegal, "it revokes nothing that these key sets have")
             }
         }
-        try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys)
+        try SignatureNeeds(of: bytes, after: history).refuseSurplus(keys, arguments)
+        try check { () throws(VerificationFailure) in
+            var next = history
+            _ = try next.take(bytes, isComplete: !arguments.has("incomplete"))
+        }
         return bytes
     }
 
@@ -392,13 +398,20 @@ private struct KeySetRequest {
 }
 
 extension SignatureNeeds {
-    /// Refuses a key whose signature would be taken for one that counts.
-    fileprivate func refuseSurplus(_ signers: [PrivateKey]) throws(CommandFailure) {
-        let surplus = signers.map(\.publicKey.identifier).first { !keys.contains($0) }
-        guard !roles.isEmpty, let surplus else { return }
+    /// Refuses a key whose signature would be taken for one that counts, and names the keys that do.
+    /// - Parameters:
+    ///   - signers: the keys that `--key` of `arguments` names, in that order.
+    func refuseSurplus(_ signers: [PrivateKey], _ arguments: Arguments) throws(CommandFailure) {
+        let named = zip(arguments.all("key"), signers.map(\.publicKey.identifier))
+        guard !roles.isEmpty, let (path, _) = named.first(where: { !keys.contains($0.1) }) else { return }
+        let name = isMissing ? "\(Rejection.threshold): " : ""
         let takers = roles.map { Self.words(for: $0) }.joined(separator: " and ")
-        throw .refused("the key \(surplus.hexadecimal) counts for nothing here, which \(takers) have to sign")
+        let needed = keys.map { $0.hexadecimal.prefix(16) }.sorted().joined(separator: ", ")
+        throw .refused("\(name)--key \(path) counts for nothing here; \(takers) must sign: \(needed)")
     }
+
+    /// Whether more signatures have to be added.
+    var isMissing: Bool { roles.contains { $0.missing > 0 } }
 
     /// A line for each role of which signatures are missing.
     fileprivate var missing: [String] {

@@ -51,7 +51,7 @@ extension Subcommand {
         let now = SigningClock.read(console)
         let payload = try request.payload(now: now)
         let bytes = try ConfigurationSigner.sign(payload, with: keys.map { ConfigurationPrivateKey($0) })
-        try request.check(bytes, payload, now: now)
+        try request.check(bytes, payload, by: keys, now: now)
         guard !arguments.has("qr") || ApplyLink.fitsQRCode(bytes) else {
             throw CommandFailure.refused(
                 "no QR code can hold a link to these \(bytes.count) bytes; --link prints it as text")
@@ -128,8 +128,10 @@ private struct SignRequest {
     private func keySet() throws -> KeySetHistory? { try arguments.value("keyset").map { try KeySetChain.read([$0]) } }
 
     /// Under a key set the configuration must be one that a device would accept: a signature too few is found here.
-    func check(_ bytes: [UInt8], _ payload: ConfigurationPayload, now: WallTime) throws {
+    func check(_ bytes: [UInt8], _ payload: ConfigurationPayload, by keys: [PrivateKey], now: WallTime) throws {
         guard let history = try keySet() else { return }
+        let needs = try SignatureNeeds(of: bytes, after: history)
+        if needs.isMissing { try needs.refuseSurplus(keys, arguments) }
         let context = VerificationContext(
             profile: .forwarding, application: payload.application, role: payload.role, anchor: .trusted(history),
             target: nil, device: nil, now: now)

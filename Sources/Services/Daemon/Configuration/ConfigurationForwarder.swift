@@ -530,7 +530,10 @@ extension ControlFailure {
     }
 
     /// A rejection by the primary's own check.
-    init(_ failure: VerificationFailure) { self.init(name: failure.rejection.rawValue, text: failure.detail) }
+    init(_ failure: VerificationFailure) {
+        let hint = failure.rejection == .threshold ? " ('tandem trust list' shows the trusted keys)" : ""
+        self.init(name: failure.rejection.rawValue, text: failure.detail + hint)
+    }
 
     /// A change that could not be stored.
     init(_ error: StoreError) { self.init(error.isFull ? .full : .store, error.description) }
