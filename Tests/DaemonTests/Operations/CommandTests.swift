@@ -87,6 +87,26 @@ import Testing
         #expect(nodes.ask(nodes.primary, "dead-letter-drop", ["all": true]).body["count"] == 0)
     }
 
+    @Test func `CTL-7: a name of several devices is refused with their pairings, and an unknown one is repeated`()
+        throws
+    {
+        try nodes.pair()
+        nodes.stop(.secondary)
+        nodes.states[.secondary] = nodes.directory.path("new-state")
+        try nodes.start(.secondary)
+        let made = nodes.ask(nodes.primary, "pair")
+        #expect(nodes.ask(nodes.secondary, "join", ["link": try #require(made.body["link"])]).code == 0)
+        let refused = nodes.ask(nodes.primary, "unpair", ["who": "the secondary"])
+        let text = try #require(refused.body["text"]?.stringValue)
+        #expect(refused.name == "not-found" && text.hasPrefix("2 paired devices are called 'the secondary': "))
+        for row in try nodes.rows("pairings", of: nodes.primary) {
+            let pairing = try #require(row["pairing"]?.dataValue.flatMap { UniqueIdentifier(bytes: $0) })
+            #expect(text.contains("\(pairing) ("), "\(text)")
+        }
+        let unknown = nodes.ask(nodes.primary, "unpair", ["who": "nobody"])
+        #expect(unknown.body["text"]?.stringValue?.hasPrefix("no pairing 'nobody'") == true)
+    }
+
     @Test(
         "CTL-39: settings of an app that is not installed are not found, by another text than those of one without any")
     func settingsOfNobody() throws {

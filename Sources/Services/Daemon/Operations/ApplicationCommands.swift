@@ -158,7 +158,7 @@ struct AcceptIdentifierCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let record = try pairing.record(in: node.pairings)
+        let record = try pairing.record(on: node)
         let claims = node.pairings.claims(of: change.app)
         guard let claim = claims.first(where: { $0.record == record })?.claim, let offered = claim.offered else {
             throw ControlFailure(.notFound, "no changed identifier waits for this app; 'tandem apps list' shows them")

@@ -231,14 +231,24 @@ struct PairingName {
         name = try fields.optionalString("who")
     }
 
-    func record(in pairings: PairingService) throws(ControlFailure) -> PairingRecord {
-        let found = pairings.all.filter { $0.pairing == pairing || (pairing == nil && $0.name == name) }
-        guard let record = found.first else { throw ControlFailure.unknownPairing }
+    func record(on node: Node) throws(ControlFailure) -> PairingRecord {
+        let found = node.pairings.all.filter { $0.pairing == pairing || (pairing == nil && $0.name == name) }
+        guard let record = found.first else { throw .unknownPairing(pairing.map { "\($0)" } ?? name) }
         guard found.count == 1 else {
-            throw ControlFailure(.notFound, "several devices have this name; name the pairing's identifier")
+            let shown = found.prefix(Self.shown).map { one in
+                "\(one.pairing) (\(node.links[one.pairing] == nil ? "unreachable" : "linked"))"
+            }
+            let more = found.count > shown.count ? ", ..." : ""
+            throw ControlFailure(
+                .notFound,
+                "\(found.count) paired devices are called \(OutsideText.quoted(record.name)): "
+                    + "\(shown.joined(separator: ", "))\(more); name one of these pairings")
         }
         return record
     }
+
+    /// The most pairings of one name that a refusal lists.
+    private static let shown = 4
 }
 
 /// `unpair`: ends a pairing, and answers what ends with it (PAR-13, CTL-29).
@@ -252,7 +262,7 @@ struct UnpairCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let record = try pairing.record(in: node.pairings)
+        let record = try pairing.record(on: node)
         let edits = await node.settings.editCount(of: record.pairing)
         let endedThere = node.links.endedThere(record.pairing)
         var contents = node.pairings.contents(endingWith: record)
@@ -288,12 +298,12 @@ struct AddressCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let record = try pairing.record(in: node.pairings)
+        let record = try pairing.record(on: node)
         guard record.role == .secondary else {
             throw ControlFailure(.wrongRole, "the other device dials this one; only a secondary knows an address")
         }
         let isKnown = try await ControlFailure.storing(try await node.pairings.setAddress(address, of: record))
-        guard isKnown else { throw ControlFailure.unknownPairing }
+        guard isKnown else { throw .unknownPairing(record.name) }
         node.links.dialAgain(record.pairing)
         var answer: PropertyListDictionary = ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
         answer["former"] = record.address.map { .string($0) }
@@ -309,7 +319,7 @@ struct SwitchCommand: ControlCommand {
     init(_ request: ControlRequest) throws(WireError) { pairing = try PairingName(request.fields) }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        let record = try pairing.record(in: node.pairings)
+        let record = try pairing.record(on: node)
         let hasChanged = try await ControlFailure.storing(try await node.pairings.select(record))
         guard let hasChanged else {
             throw ControlFailure(.notFound, "this pairing is pending; it carries nothing yet")
@@ -334,7 +344,7 @@ struct AllowVersionCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         switch try await ControlFailure.storing(try await node.pairings.allow(version, for: pairing)) {
         case .neverSeen(let error): throw ControlFailure(.badRequest, "version: \(error)")
-        case .unknownPairing: throw ControlFailure.unknownPairing
+        case .unknownPairing: throw .unknownPairing("\(pairing)")
         case .allowed: break
         }
         node.links.dialAgain(pairing)
@@ -343,5 +353,9 @@ struct AllowVersionCommand: ControlCommand {
 }
 
 extension ControlFailure {
-    fileprivate static let unknownPairing = ControlFailure(.notFound, "no such pairing; 'tandem status' lists them")
+    /// - Parameter name: the pairing's identifier or the device's name, as it was asked for; nil if it was not.
+    fileprivate static func unknownPairing(_ name: String?) -> Self {
+        let which = name.map { "no pairing \(OutsideText.quoted($0))" } ?? "the request names no pairing"
+        return ControlFailure(.notFound, "\(which); 'tandem status' lists them")
+    }
 }

@@ -42,7 +42,7 @@ struct SettingsRequest {
         guard caller.isOperator else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may ask a secondary")
         }
-        let record = try secondary.record(in: node.pairings)
+        let record = try secondary.record(on: node)
         return try await node.remoteSettings.perform(command, body, of: app, at: record.pairing)
     }
 
