@@ -20,19 +20,19 @@ import Testing
     func removal() {
         #expect(
             Consequences.removal(body()) == [
-                "org.example.lamp of 4000000001 is removed from this device:",
-                "  its directory /var/lib/tandem/apps/org.example.lamp is deleted, with all that is in it",
+                "removing org.example.lamp of 4000000001 from this device would:",
+                "  delete its directory /var/lib/tandem/apps/org.example.lamp, with all that is in it",
             ])
         let lines = Consequences.removal(
             body([
                 "connected": true, "items": 2, "files": 1, "letters": 1, "contexts": 2, "configurations": 1,
                 "highest": 7, "keyid": .data([UInt8](repeating: 0xAB, count: 32)),
             ]))
-        #expect(lines[1] == "  2 items, 1 file, 1 dead letter, 2 contexts dropped, and refused to their senders")
-        #expect(lines.contains("  1 staged or applied configuration ended"))
-        #expect(lines.contains("  versions of its configuration up to 7 stay refused: sign a higher one"))
-        #expect(lines.contains("  its configuration key abababababababab is trusted no longer"))
-        #expect(lines.last == "  it is connected, and disconnected as app-removed")
+        #expect(lines[1] == "  drop 2 items, 1 file, 1 dead letter, 2 contexts, and refuse them to their senders")
+        #expect(lines.contains("  end 1 staged or applied configuration"))
+        #expect(lines.contains("  still refuse versions of its configuration up to 7: sign a higher one"))
+        #expect(lines.contains("  end the trust in its configuration key abababababababab"))
+        #expect(lines.last == "  disconnect it as app-removed")
     }
 
     @Test("CTL-29, CTL-68: the end of a row names the device, its way, and since when it is gone")
@@ -44,37 +44,39 @@ import Testing
 
     @Test("CTL-29: an assignment says what the former owner loses, and that a new app is only reserved")
     func assignment() {
-        #expect(Consequences.assignment(body()) == ["org.example.lamp is for 4000000001 alone from now on"])
+        #expect(Consequences.assignment(body()) == ["org.example.lamp would be for 4000000001 alone from now on"])
         let lines = Consequences.assignment(body(["former": 4_000_000_002, "connected": true, "items": 1]))
-        #expect(lines[0] == "org.example.lamp of 4000000002 is 4000000001's from now on; the former owner:")
-        #expect(lines.contains("  is disconnected as app-owned") && lines.contains("  leaves 1 item to the new one"))
-        #expect(lines.contains { $0.contains("loses the directory") })
+        #expect(lines[0] == "org.example.lamp would pass from 4000000002 to 4000000001; the former owner would:")
+        #expect(lines.contains("  be disconnected as app-owned") && lines.contains("  leave 1 item to the new one"))
+        #expect(lines.contains { $0.contains("lose the directory") })
     }
 
     @Test("CTL-29, CTL-33: the end of a key's trust says which versions stay refused, and what it forgets")
     func untrusting() {
-        #expect(Consequences.untrusting(Fact(["configurations": 0, "revoked": 0])).isEmpty)
-        let several = Consequences.untrusting(Fact(["configurations": 3]))
-        #expect(several == ["  3 staged or applied configurations ended"])
-        let ended = Fact(["configurations": 1, "highest": 7, "revoked": 2])
+        func untrusting(_ fact: PropertyListDictionary) -> [String] {
+            Consequences.untrusting(Fact(fact), after: "the key would go")
+        }
+        #expect(untrusting(["configurations": 0, "revoked": 0]) == ["the key would go"])
+        let several = untrusting(["configurations": 3])
+        #expect(several == ["the key would go; that would:", "  end 3 staged or applied configurations"])
         #expect(
-            Consequences.untrusting(ended) == [
-                "  1 staged or applied configuration ended",
-                "  versions of its configuration up to 7 stay refused: sign a higher one",
-                "  the revocation of 2 keys is forgotten: until a primary brings it, one that the next anchor lists counts",
+            untrusting(["configurations": 1, "highest": 7, "revoked": 2]).dropFirst() == [
+                "  end 1 staged or applied configuration",
+                "  still refuse versions of its configuration up to 7: sign a higher one",
+                "  forget the revocation of 2 keys: until a primary brings it, one that the next anchor lists counts",
             ])
         let targets: PropertyListValue = [
             ["target": "custom:house-7", "version": 2], ["target": "custom:house-8", "version": 7],
         ]
         #expect(
-            Consequences.untrusting(Fact(["highest": 7, "refused": targets])) == [
-                "  versions of its configuration for custom:house-7 up to 2 stay refused: sign a higher one",
-                "  versions of its configuration for custom:house-8 up to 7 stay refused: sign a higher one",
+            untrusting(["highest": 7, "refused": targets]).dropFirst() == [
+                "  still refuse versions of its configuration for custom:house-7 up to 2: sign a higher one",
+                "  still refuse versions of its configuration for custom:house-8 up to 7: sign a higher one",
             ])
-        #expect(Consequences.removal(body(["revoked": 1])).contains { $0.contains("the revocation of 1 key is") })
-        let primary = Consequences.untrusting(Fact(["configurations": 0, "desired": 2]))
-        #expect(primary.count == 1 && primary[0].hasPrefix("  2 configurations still delivered to secondaries"))
-        #expect(primary[0].contains("tandem configuration withdraw"))
+        #expect(Consequences.removal(body(["revoked": 1])).contains { $0.contains("forget the revocation of 1 key:") })
+        let primary = untrusting(["configurations": 0, "desired": 2])
+        #expect(primary.count == 2 && primary[1].hasPrefix("  still deliver 2 configurations to secondaries"))
+        #expect(primary[1].contains("tandem configuration withdraw"))
     }
 
     @Test("CTL-29: taking an identifier back says which secondaries have to accept that")
@@ -91,7 +93,7 @@ import Testing
         let fact = body(["name": "hub", "former": "one", "target": "custom:two", "configuration": "applied"])
         let lines = Consequences.accepting(fact)
         #expect(lines[0].contains("custom:two") && lines[0].contains("hub") && lines[0].hasSuffix("one"))
-        #expect(lines.count == 2 && lines[1].contains("(applied) ends here"))
+        #expect(lines.count == 2 && lines[1].contains("(applied) would end here"))
         #expect(Consequences.accepting(body(["target": "custom:two", "configuration": "none"])).count == 1)
         let long = String(repeating: "x", count: 250)
         #expect(Consequences.accepting(body(["target": .string("custom:\(long)y")]))[0].contains("xy from now on"))
@@ -105,23 +107,24 @@ import Testing
         #expect(
             Consequences.unpairing(nothing)
                 == [
-                    "the pairing with hub ends; hub still lists it until it is unpaired there, too. On this device:",
-                    "  nothing is lost",
+                    "the pairing with hub would end; hub still lists it until it is unpaired there, too. On this "
+                        + "device that would:",
+                    "  lose nothing",
                 ])
         var body: PropertyListDictionary = [
             "name": "hub", "role": "secondary", "items": 2, "files": 1, "configurations": 1, "edits": 3,
         ]
         #expect(
             Consequences.unpairing(Fact(body)).dropFirst() == [
-                "  2 items, 1 file dropped", "  1 configuration ended here, whose versions stay refused",
-                "  3 edits of settings by hub undone",
+                "  drop 2 items, 1 file", "  end 1 configuration, whose versions stay refused",
+                "  undo 3 edits of settings by hub",
             ])
         body["role"] = "primary"
         body["endedThere"] = 5000
-        #expect(Consequences.unpairing(Fact(body)).first?.contains("ends; hub has ended it already") == true)
-        #expect(Consequences.unpairing(Fact(body)).contains("  1 configuration on the way to it dropped"))
+        #expect(Consequences.unpairing(Fact(body)).first?.contains("would end; hub has ended it already") == true)
+        #expect(Consequences.unpairing(Fact(body)).contains("  drop 1 configuration on the way to it"))
         body["far"] = ["p1", "p2"]
-        let far = "  no longer reached through it: p1, p2, unless another carrier states them"
+        let far = "  no longer reach, unless another carrier states them: p1, p2"
         #expect(Consequences.unpairing(Fact(body)).last == far)
     }
 

@@ -151,65 +151,66 @@ extension Fact {
 
     /// The configurations that a change ends; nil if there are none.
     fileprivate var endedConfigurations: String? {
-        isPositive("configurations") ? count("configurations", "staged or applied configuration") + " ended" : nil
+        isPositive("configurations") ? "end " + count("configurations", "staged or applied configuration") : nil
     }
 }
 
-/// Changes of apps and of their keys in lines for the operator, who has not agreed yet.
+/// Changes of apps and of their keys in lines for the operator, who has not agreed yet: all of them are conditional.
 enum Consequences {
     static func accepting(_ fact: Fact) -> [String] {
         // Whole: two that differ behind a cut would look the same.
         let (target, former) = (fact.whole("target"), fact.body["former"] == nil ? "none" : fact.whole("former"))
         var lines = [
-            "\(fact.text("app")) of \(fact.text("name")) is \(target) from now on; its identifier was \(former)"
+            "\(fact.text("app")) of \(fact.text("name")) would be \(target) from now on; its identifier is \(former)"
         ]
         if let state = fact.body["configuration"]?.stringValue, state != "none" {
-            lines.append("  the configuration for the old one (\(state)) ends here; its versions stay refused")
+            lines.append("  the configuration for the old one (\(state)) would end here; its versions stay refused")
         }
         return lines
     }
 
     static func forgetting(_ fact: Fact) -> [String] {
-        fact.list("far").map { "\($0.deviceName), gone since \($0.date("gone")), is no longer shown" }
+        fact.list("far").map { "\($0.deviceName), gone since \($0.date("gone")), would no longer be shown" }
             + ["if a gateway states it again, status shows it again; nothing else changes"]
     }
 
     static func removal(_ fact: Fact) -> [String] {
         let owner = fact.body["uid"] == nil ? ", which has no owner," : " of \(fact.owner("uid"))"
-        var lines = ["\(fact.text("app"))\(owner) is removed from this device:"]
-        if let waiting = fact.waiting { lines.append("  \(waiting) dropped, and refused to their senders") }
+        var lines = ["removing \(fact.text("app"))\(owner) from this device would:"]
+        if let waiting = fact.waiting { lines.append("  drop \(waiting), and refuse them to their senders") }
         if let ended = fact.endedConfigurations { lines.append("  \(ended)") }
         lines += fact.refusedVersions.map { "  \($0)" }
         if fact.body["keyid"] != nil {
-            lines.append("  its configuration key \(fact.digest("keyid")) is trusted no longer")
+            lines.append("  end the trust in its configuration key \(fact.digest("keyid"))")
         }
         if let revocations = fact.forgottenRevocations { lines.append("  \(revocations)") }
-        lines.append("  its directory \(fact.text("directory")) is deleted, with all that is in it")
+        lines.append("  delete its directory \(fact.text("directory")), with all that is in it")
         if fact.body["connected"]?.booleanValue == true {
-            lines.append("  it is connected, and disconnected as app-removed")
+            lines.append("  disconnect it as app-removed")
         }
         return lines
     }
 
     static func assignment(_ fact: Fact) -> [String] {
         let app = fact.text("app")
-        guard fact.body["former"] != nil else { return ["\(app) is for \(fact.owner("uid")) alone from now on"] }
-        var lines = ["\(app) of \(fact.owner("former")) is \(fact.owner("uid"))'s from now on; the former owner:"]
-        if fact.body["connected"]?.booleanValue == true { lines.append("  is disconnected as app-owned") }
+        guard fact.body["former"] != nil else { return ["\(app) would be for \(fact.owner("uid")) alone from now on"] }
+        var lines = ["\(app) would pass from \(fact.owner("former")) to \(fact.owner("uid")); the former owner would:"]
+        if fact.body["connected"]?.booleanValue == true { lines.append("  be disconnected as app-owned") }
         lines.append(
-            "  loses the directory \(fact.text("directory")), with all that is in it; the new owner gets an empty one")
-        if let waiting = fact.waiting { lines.append("  leaves \(waiting) to the new one") }
-        if fact.isPositive("configurations") { lines.append("  leaves the configuration, which stays in force") }
+            "  lose the directory \(fact.text("directory")), with all that is in it; the new owner gets an empty one")
+        if let waiting = fact.waiting { lines.append("  leave \(waiting) to the new one") }
+        if fact.isPositive("configurations") { lines.append("  leave the configuration, which stays in force") }
         return lines
     }
 
-    /// The end of a trusted key, after a line that names it.
-    static func untrusting(_ fact: Fact) -> [String] {
+    /// The end of a trusted key.
+    /// - Parameter first: the line that names it.
+    static func untrusting(_ fact: Fact, after first: String) -> [String] {
         var words = fact.endedConfigurations.map { [$0] } ?? []
         words += fact.refusedVersions
         if let revocations = fact.forgottenRevocations { words.append(revocations) }
         if let desired = fact.keptDesired { words.append(desired) }
-        return words.map { "  \($0)" }
+        return words.isEmpty ? [first] : ["\(first); that would:"] + words.map { "  \($0)" }
     }
 
     static func unpairing(_ fact: Fact) -> [String] {
@@ -217,36 +218,35 @@ enum Consequences {
         let there =
             fact.body["endedThere"] == nil
             ? "\(name) still lists it until it is unpaired there, too" : "\(name) has ended it already"
-        var lines = ["the pairing with \(name) ends; \(there). On this device:"]
-        if let waiting = fact.waiting { lines.append("  \(waiting) dropped") }
+        var lines = ["the pairing with \(name) would end; \(there). On this device that would:"]
+        if let waiting = fact.waiting { lines.append("  drop \(waiting)") }
         if fact.isPositive("configurations") {
             lines.append(
                 fact.text("role") == "secondary"
-                    ? "  \(fact.count("configurations", "configuration")) ended here, whose versions stay refused"
-                    : "  \(fact.count("configurations", "configuration")) on the way to it dropped")
+                    ? "  end \(fact.count("configurations", "configuration")), whose versions stay refused"
+                    : "  drop \(fact.count("configurations", "configuration")) on the way to it")
         }
         if fact.isPositive("edits") {
-            lines.append("  \(fact.count("edits", "edit")) of settings by \(fact.text("name")) undone")
+            lines.append("  undo \(fact.count("edits", "edit")) of settings by \(fact.text("name"))")
         }
         let far = fact.texts("far")
         if !far.isEmpty {
             lines.append(
-                "  no longer reached through it: \(far.joined(separator: ", ")), "
-                    + "unless another carrier states them")
+                "  no longer reach, unless another carrier states them: \(far.joined(separator: ", "))")
         }
-        return lines.count > 1 ? lines : lines + ["  nothing is lost"]
+        return lines.count > 1 ? lines : lines + ["  lose nothing"]
     }
 
     static func clearing(_ fact: Fact) -> [String] {
         var lines = [
-            "\(fact.text("app")) is no longer \(fact.text("identifier")); its configuration is for "
+            "\(fact.text("app")) would no longer be \(fact.text("identifier")); its configuration would be for "
                 + "\(fact.text("target")) from now on",
-            "  what this device's own app has for the identifier is no longer shown to it",
+            "  this device's own app would no longer see the configuration for the identifier",
         ]
         let secondaries = fact.texts("secondaries")
         if !secondaries.isEmpty {
             lines.append(
-                "  \(secondaries.joined(separator: ", ")): takes configuration for the identifier until "
+                "  \(secondaries.joined(separator: ", ")): would take configuration for the identifier until "
                     + "'tandem identifier accept' there, which ends what was applied for it")
         }
         return lines
@@ -259,14 +259,14 @@ extension Fact {
         guard body["highest"] != nil else { return [] }
         let targets = list("refused").map { " for \($0.whole("target")) up to \($0.text("version"))" }
         return (targets.isEmpty ? [" up to \(text("highest"))"] : targets).map { versions in
-            "versions of its configuration\(versions) stay refused: sign a higher one"
+            "still refuse versions of its configuration\(versions): sign a higher one"
         }
     }
 
     /// The configurations for secondaries that a change of this device's trust does not end; nil if there are none.
     var keptDesired: String? {
         guard isPositive("desired") else { return nil }
-        return "\(count("desired", "configuration")) still delivered to secondaries, whichever key signed: "
+        return "still deliver \(count("desired", "configuration")) to secondaries, whichever key signed: "
             + "'tandem configuration withdraw' ends that"
     }
 
@@ -274,7 +274,7 @@ extension Fact {
     var forgottenRevocations: String? {
         guard isPositive("revoked") else { return nil }
         let keys = count("revoked", "key")
-        return "the revocation of \(keys) is forgotten: "
+        return "forget the revocation of \(keys): "
             + "until a primary brings it, one that the next anchor lists counts"
     }
 }

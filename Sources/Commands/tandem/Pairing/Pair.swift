@@ -129,8 +129,8 @@ extension Subcommand {
         let answer = try arguments.askTwice(.untrustDevice, body, console) { fact in
             let paired = fact.texts("paired")
             return paired.isEmpty
-                ? ["the device can no longer pair by its fingerprint"]
-                : ["the pairing with \(paired.joined(separator: ", ")) stays; 'tandem unpair' ends it"]
+                ? ["the device could no longer pair by its fingerprint"]
+                : ["the pairing with \(paired.joined(separator: ", ")) would stay; 'tandem unpair' ends it"]
         }
         if arguments.has("json") { return console.print(json: answer) }
         console.print("trusted no longer")

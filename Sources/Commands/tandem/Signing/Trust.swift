@@ -53,8 +53,8 @@ extension Subcommand {
     ) { arguments, console in
         let app = try arguments.application()
         let answer = try arguments.askTwice(.trustRemove, try arguments.side(), console) { fact in
-            let first = "the configuration key \(fact.digest("former")) of \(app) is trusted no longer:"
-            return [first] + Consequences.untrusting(fact)
+            let first = "the configuration key \(fact.digest("former")) of \(app) would no longer be trusted"
+            return Consequences.untrusting(fact, after: first)
         }
         if arguments.has("json") { return console.print(json: answer) }
         console.print("removed \(answer.text("former"))")
@@ -79,8 +79,8 @@ extension Subcommand {
             let first =
                 fact.body["former"] == nil
                 ? "no other key is trusted for \(app)"
-                : "the configuration key \(fact.digest("former")) of \(app) is replaced by \(fact.digest("keyid")):"
-            return [first] + Consequences.untrusting(fact)
+                : "the configuration key \(fact.digest("keyid")) would replace \(fact.digest("former")) of \(app)"
+            return Consequences.untrusting(fact, after: first)
         }
         if arguments.has("json") { return console.print(json: answer) }
         console.print("trusted \(answer.text("keyid"))")
