@@ -53,6 +53,37 @@ import Testing
         #expect(ApplyReport.rolloutWarning(in: ["results": [lamp]]) == nil)
     }
 
+    @Test("CTL-25, CFG-79: a rollout in which nobody waits says so, and is said not to wait")
+    func rolloutWithoutOthers() {
+        func row(_ name: String, _ state: String, _ more: PropertyListDictionary = [:]) -> PropertyListValue {
+            let row: PropertyListDictionary = ["name": .string(name), "pairing": .string(name), "version": 1]
+            return .dictionary(row.merging(["state": .string(state)]).merging(more))
+        }
+        func warning(_ results: PropertyListValue..., request: PropertyListDictionary) -> String? {
+            ApplyReport.stageWarning(in: ["results": .array(results)], to: request)
+        }
+        let (k1, k2) = (row("k1", "queued", ["awaited": true]), row("k2", "queued", ["awaited": true]))
+        #expect(ApplyReport.rolloutWarning(in: ["results": [k1, k2]]) == nil)
+        #expect(ApplyReport.rolloutWarning(in: ["results": [k1, row("k2", "no-app")]]) != nil)
+        #expect(warning(k1, k2, request: ["first": 4]) == "warning: --first 4 includes every secondary: none waits")
+        #expect(warning(k1, row("k2", "held-back"), request: ["first": 1]) == nil)
+        #expect(warning(k1, row("k2", "held-back"), request: ["only": ["k1"]]) == nil)
+        #expect(warning(k1, k2, request: [:]) == nil)
+        let sent = row("k2", "reported", ["verdict": "applied"])
+        #expect(
+            warning(k1, sent, request: ["only": ["k1"]])
+                == "warning: --only has no effect: version 1 has already been sent to k2")
+        #expect(warning(k1, sent, request: ["first": 1])?.contains("--first has no effect") == true)
+        #expect(warning(k1, sent, request: ["only": ["0123ABCD-0000-4000-8000-0123456789AB"]]) == nil)
+    }
+
+    @Test("CTL-25: a failure names the pairing of a device whose name another one has")
+    func ambiguousNames() {
+        let old: PropertyListValue = ["name": "kiosk", "pairing": "P1", "state": "queued"]
+        let new: PropertyListValue = ["name": "kiosk", "pairing": "P2", "verdict": "expired"]
+        #expect(refusal(["results": [old, new]])?.contains("kiosk P1: queued, kiosk P2: expired") == true)
+    }
+
     @Test("CTL-25: an interruption before any answer claims nothing, and names the command that shows what is in force")
     func interruptedBeforeAnyAnswer() throws {
         let app = "org.example.lamp"

@@ -153,6 +153,7 @@ struct ApplyFollower {
         let end = clock.now + wait
         answer = try ask(["begin": true, "wait": .integer(wait.saturatingMilliseconds)], time: wait)
         ended = ApplyReport.endedFields(in: answer)
+        if let warning = ApplyReport.stageWarning(in: answer, to: body) { Console().warn(warning) }
         // A rollout may wait for a secondary that never gets the app.
         let awaited = ApplyReport.awaited(in: answer)
         if awaited.contains(where: ApplyReport.hasNoApp), let warning = ApplyReport.rolloutWarning(in: answer) {
@@ -190,9 +191,12 @@ struct ApplyFollower {
     private mutating func showNew(_ answer: PropertyListDictionary) {
         let results = Fact.list(answer["results"])
         let done = results.filter { !Self.isPending($0) }
-        for result in done where shown.insert("\(result.text("pairing")) \(ApplyReport.verdict(of: result))").inserted {
-            progress?.warn(
-                "\(result.deviceName): \(ApplyReport.verdict(of: result)) (\(done.count) of \(results.count))")
+        let new = done.filter {
+            shown.insert("\($0.text("pairing")) \(ApplyReport.verdict(of: $0))").inserted
+        }
+        for (place, result) in new.enumerated() {
+            let count = done.count - new.count + place + 1
+            progress?.warn("\(result.deviceName): \(ApplyReport.verdict(of: result)) (\(count) of \(results.count))")
         }
     }
 
@@ -283,13 +287,42 @@ enum ApplyReport {
     /// A warning with the secondaries that a rollout waits for, and with what ends the wait for one without the app.
     static func rolloutWarning(in answer: PropertyListDictionary) -> String? {
         let awaited = awaited(in: answer)
-        guard !awaited.isEmpty else { return nil }
+        guard !awaited.isEmpty, hasOthers(answer) else { return nil }
         let names = awaited.map { "\($0.deviceName) (\(verdict(of: $0)))" }.joined(separator: ", ")
         let way =
             awaited.contains(where: hasNoApp)
             ? "; start the app where it is missing, or apply the file again without --first and --only: it then goes "
                 + "to all" : ""
         return "warning: the rollout waits until the apps of these have run with it for 30 s: \(names)\(way)"
+    }
+
+    /// Whether a secondary may wait behind the first. Some may have no room in the answer (CTL-63).
+    private static func hasOthers(_ answer: PropertyListDictionary) -> Bool {
+        let others = Fact.list(answer["results"]).filter { $0.body["awaited"] != true }
+        return answer["leftOut"] != nil || others.contains { hasNoApp($0) || $0.text("verdict").isEmpty }
+    }
+
+    /// A warning about `--first` or `--only` that holds nobody back; nil if somebody waits.
+    /// - Parameters:
+    ///   - answer: the first answer. Later ones may show a rollout that is complete.
+    ///   - request: the body that was sent.
+    static func stageWarning(in answer: PropertyListDictionary, to request: PropertyListDictionary) -> String? {
+        let results = Fact.list(answer["results"])
+        guard answer["leftOut"] == nil, let version = results.first?.text("version") else { return nil }
+        let holdsNobody = !results.contains { ["held-back", noApp, "stopped"].contains($0.text("state")) }
+        if let count = request["first"]?.integerValue {
+            if count >= results.count { return "warning: --first \(count) includes every secondary: none waits" }
+            return holdsNobody
+                ? "warning: --first has no effect: version \(version) has already been sent to all" : nil
+        }
+        let names = (request["only"]?.arrayValue ?? []).compactMap(\.stringValue)
+        let named = results.filter { names.contains($0.text("name")) || names.contains($0.text("pairing")) }
+        // A name may also be a vendor identifier, which no result has.
+        guard !names.isEmpty, holdsNobody, named.count == Set(names).count else { return nil }
+        let others = results.filter { result in !named.contains { $0.text("pairing") == result.text("pairing") } }
+        guard !others.isEmpty else { return "warning: --only names every secondary: none waits" }
+        let list = others.prefix(8).map(\.deviceName).joined(separator: ", ") + (others.count > 8 ? ", ..." : "")
+        return "warning: --only has no effect: version \(version) has already been sent to \(list)"
     }
 
     /// Fails unless every secondary that has the app applied it. One whose result the answer has no room for (CTL-63)
@@ -305,8 +338,14 @@ enum ApplyReport {
             guard let count = answer["leftOut"]?.dictionaryValue?["results"]?.integerValue else { return }
             throw .refused("the results of \(count) more secondaries are not known: the answer has no room for them")
         }
-        let list = others.map { "\($0.deviceName): \(verdict(of: $0))\(reason(of: $0))" }.joined(separator: ", ")
-        throw .refused("not applied everywhere (\(list))")
+        // A name that several devices have says nothing.
+        let names = Dictionary(grouping: results, by: \.deviceName)
+        let list = others.map { result in
+            let name = result.deviceName
+            let pairing = names[name].map { $0.count > 1 } == true ? " \(result.text("pairing"))" : ""
+            return "\(name)\(pairing): \(verdict(of: result))\(reason(of: result))"
+        }
+        throw .refused("not applied everywhere (\(list.joined(separator: ", ")))")
     }
 
     private static func reason(of result: Fact) -> String {
