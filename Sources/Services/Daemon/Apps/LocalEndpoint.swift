@@ -283,7 +283,10 @@ package final class LocalEndpoint {
         if case .refused = admission { return admission }
         guard receives else { return admission }
         guard receivers[app] == nil else {
-            return .refused(Refusal(.alreadyReceiving, "another connection takes the messages of \(app)"))
+            let text =
+                "another connection receives the messages of \(app); end that process, or connect with receivesMessages "
+                + "false"
+            return .refused(Refusal(.alreadyReceiving, text))
         }
         receivers[app] = connection
         return admission
