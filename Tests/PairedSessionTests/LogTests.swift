@@ -111,6 +111,18 @@ private final class TwiceReplyingDelegate: WCSessionDelegate {
         #expect(reports.count == 1 && reports.first?.message.description.contains("daemon's own path") == true)
     }
 
+    @Test func `an activation that cannot begin is an error in the log, too: many delegates ignore it`() throws {
+        let events = Collector<LogEvent>()
+        PairedLog.send(from: .error) { events.add($0) }
+        defer { PairedLog.send(from: .error, to: nil) }
+        let fixture = try SessionFixture()
+        fixture.activate()
+        let session = WCSession(over: fixture.session)
+        session.install(SecretiveConfiguration())
+        session.activate()
+        #expect(events.all.contains { $0.message.description == "the session cannot be activated" })
+    }
+
     @Test func `options that are set on an open session are ignored, and an error in the log says so`() throws {
         let events = Collector<LogEvent>()
         PairedLog.send(from: .error) { events.add($0) }

@@ -174,6 +174,8 @@ public final class WCSession: NSObject, Sendable {
                 core.activate { [weak core] result in core?.assumeIsolated { $0.report(.asked(result)) } }
             }
         } catch {
+            // Many delegates ignore the error, and the app would seem to hang.
+            PairedLog.write(LogEvent(.error, "the session cannot be activated", .outside("reason", "\(error)")))
             tell { session, delegate in
                 delegate.session(session, activationDidCompleteWith: .notActivated, error: WCError(error))
             }
