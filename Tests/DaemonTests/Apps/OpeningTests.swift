@@ -35,6 +35,24 @@ import Testing
         #expect(client.refusal == "version" && client.isClosed)
     }
 
+    @Test func `SES-21: the refusal of a hello whose body does not read names the frame, unlike that of its envelope`()
+        throws
+    {
+        var frames = [try Envelope(.hello).with(body: ["minimum": 1, "maximum": 1, "capabilities": []])]
+        frames.append(Envelope(.hello, body: Array("<?xml".utf8)))
+        for (frame, fault) in zip(frames, ["key 'software' is not there", "malformed property list"]) {
+            let client = simulation.connect(.primary)
+            try client.deliver(frame)
+            let text = try Refusal(try #require(client.received(.refusal).first)).text
+            #expect(text.hasPrefix("in hello: \(fault)"), "\(text)")
+        }
+        let client = simulation.connect(.primary)
+        client.stream.send(Bytes.frame(Array("<?xml version='1.0'?>".utf8)))
+        simulation.scheduler.run()
+        let text = try Refusal(try #require(client.received(.refusal).first)).text
+        #expect(text.hasPrefix("malformed property list"), "\(text)")
+    }
+
     @Test(arguments: [FrameKind.ping, .register, .control, .message])
     func `SES-1: nothing but hello comes first`(kind: FrameKind) throws {
         let client = simulation.connect(.primary)

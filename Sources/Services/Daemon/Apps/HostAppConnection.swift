@@ -401,10 +401,12 @@ extension HostAppConnection: FrameChannelDelegate {
         if let port, let head = EnvelopeHead(plain: frame), isForRelay(head), port.receive(frame, head) { return }
         // Anything but a broadcast may be answered, or end the connection: the broadcasts before it go first (SES-30).
         port?.sendBroadcasts()
-        do throws(WireError) {
-            try receive(frame, Envelope(reading: frame, of: port?.app))
-        } catch {
-            refuse(refusal(for: error))
+        let envelope: Envelope
+        do throws(WireError) { envelope = try Envelope(reading: frame, of: port?.app) } catch {
+            return refuse(refusal(for: error))
+        }
+        do throws(WireError) { try receive(frame, envelope) } catch {
+            refuse(Refusal(error.refusalName, in: envelope.kind, error))
         }
     }
 
@@ -418,7 +420,8 @@ extension HostAppConnection: FrameChannelDelegate {
         endpoint.closed(self, reason)
     }
 
-    /// A malformed identifier has a name of its own where it is the first thing said (SES-6).
+    /// The refusal of an envelope that does not read. A malformed identifier has a name of its own where it is the first
+    /// thing said (SES-6).
     private func refusal(for error: WireError) -> Refusal {
         guard case .greeted = phase, case .invalidValue(EnvelopeKey.app.rawValue, _) = error else {
             return Refusal(error)

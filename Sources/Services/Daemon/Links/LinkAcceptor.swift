@@ -260,8 +260,11 @@ extension AcceptedConnection: FrameChannelDelegate {
 
     func channel(_ frames: FrameChannel, didReceive frame: Frame) {
         guard case .greeting(let pin) = phase else { return }
+        let envelope: Envelope
+        do throws(WireError) { envelope = try Envelope(reading: frame) } catch {
+            return refuse(error.refusalName, "\(error)")
+        }
         do throws(WireError) {
-            let envelope = try Envelope(reading: frame)
             switch envelope.kind {
             case .join: judge(try JoinRequest(body: JoinFrame(envelope).body), pin: pin)
             case .hello where !isStranger: try greeted(envelope, by: pin)
@@ -269,7 +272,7 @@ extension AcceptedConnection: FrameChannelDelegate {
             case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
             default: refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")
             }
-        } catch { refuse(error.refusalName, "\(error)") }
+        } catch { refuse(error.refusalName, Refusal.text(in: envelope.kind, error)) }
     }
 
     func channelDidDrain(_ channel: FrameChannel) {}

@@ -268,8 +268,11 @@ extension DialledConnection: FrameChannelDelegate {
 
     func channel(_ frames: FrameChannel, didReceive frame: Frame) {
         guard !isJudging else { return }
+        let envelope: Envelope
+        do throws(WireError) { envelope = try Envelope(reading: frame) } catch {
+            return channel.refuse(error.refusalName, "\(error)")
+        }
         do throws(WireError) {
-            let envelope = try Envelope(reading: frame)
             switch envelope.kind {
             case .hello where envelope[.pairing] ?? record.pairing == record.pairing:
                 judge(try PeerGreeting(HelloFrame(envelope).hello(from: .server), at: context.scheduler.now))
@@ -277,7 +280,7 @@ extension DialledConnection: FrameChannelDelegate {
             case .bye, .refusal: channel.end(SecuredChannel.farewell(envelope))
             default: channel.refuse(.helloExpected, "the first frame was '\(envelope.kind.rawValue)'")
             }
-        } catch { channel.refuse(error.refusalName, "\(error)") }
+        } catch { channel.refuse(error.refusalName, Refusal.text(in: envelope.kind, error)) }
     }
 
     func channelDidDrain(_ channel: FrameChannel) {}
