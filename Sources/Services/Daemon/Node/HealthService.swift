@@ -273,8 +273,11 @@ final class HealthService {
         let name = record?.name ?? "a device"
         switch problem.word {
         case .unlinked:
-            if let record, links[record.pairing] != nil {
-                return "there was no link to \(name) for a while; it is linked again"
+            if let record, let link = links[record.pairing] {
+                let time = scheduler.now.since(link.readySince).saturatingMilliseconds
+                let grace = HealthLedger.gracePeriod.saturatingMilliseconds
+                return "the link to \(name) has been up again for \(Fact.span(milliseconds: time)); this is over once "
+                    + "it has lasted \(Fact.span(milliseconds: grace))"
             }
             let reason = "no link to \(name): \(record.map(links.unreachableReason) ?? "unknown")"
             guard let record else { return reason }
