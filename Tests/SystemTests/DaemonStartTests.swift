@@ -174,6 +174,12 @@ import Testing
         #expect(try await holds(within: .seconds(20)) { next.output.contains("ready") }, "\(next.errors)")
     }
 
+    @Test func aGroupAndAnAddressThatTheMachineLacksAreRefusedWithTheNextStep() async throws {
+        try await expectRefusal("addgroup --system no-such-group", "--local-group", "no-such-group")
+        // An address for documents, which no interface has.
+        try await expectRefusal("'ip address' lists them", "--listen", "192.0.2.1:4747", role: "primary")
+    }
+
     @Test func listeningOnEveryAddressNeedsAnAdvertisedOne() async throws {
         try await expectRefusal("--advertise", "--listen", "0.0.0.0:\(FreePort.find())", role: "primary")
     }

@@ -62,6 +62,7 @@ import Testing
         ("sign --key none --app a --role secondary --target custom:x --version 1 --out o", "does not exist"),
         ("sign --key k --app a --role secondary --target custom:x --version 1 --values rubbish.pem --out o", "JSON"),
         ("sign --key k.pub --app a --role secondary --target custom:x --version 1 --out o", "k.pub is a public key"),
+        ("sign --key open --app a --role secondary --target custom:x --version 1 --out o", "open is no private key"),
         ("send --app a -", "standard input: JSON, byte"), ("send --app a --values none", "does not exist"),
         ("context set --app a --values rubbish.pem", "rubbish.pem: JSON"),
         ("keys new --out k", "exists already"), ("keys new --out missing/k", "No such file"),
@@ -69,6 +70,7 @@ import Testing
     func refusalsEndWithOneAndTheirReason(line: String, message: String) async throws {
         try makeKey()
         try workspace.write("loose.pem", try workspace.text("k"), mode: 0o644)
+        try workspace.write("open", "a configuration", mode: 0o644)
         try workspace.write("rubbish.pem", "rubbish")
         let ending = try await run(line)
         #expect(ending.status == 1, "\(ending)")
@@ -129,7 +131,7 @@ import Testing
         let ending = try await run("\(command) --device ./none.sock")
         #expect(ending.status == 3, "\(ending)")
         #expect(ending.errors.contains("No such file"), "\(ending)")
-        #expect(ending.errors.contains("--device PATH names another's socket"), "\(ending)")
+        #expect(ending.errors.contains("name its socket with --device PATH"), "\(ending)")
     }
 
     @Test func helpAndVersionAreOnStandardOutput() async throws {

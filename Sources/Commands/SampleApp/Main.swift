@@ -10,7 +10,7 @@ import Glibc
             exit(2)
         }
         if let path = Launch.arguments.key, CommandLineKey.text == nil {
-            Output.complain("SampleApp: --key \(path) is no file that can be read")
+            Output.complain("SampleApp: --key: cannot read a key's text from \(path)")
             exit(1)
         }
         do {

@@ -530,7 +530,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         guard let staged else { return }
         dropStaged(&transition)
         if !staged.isWaived { change(.mark(VersionMark.burnt(mark, by: staged.record)), &transition) }
-        let text = reason ?? "none of \(Self.attempts) attempts with it had a verdict of the app"
+        let text = reason ?? "the app gave no verdict in \(Self.attempts) attempts"
         report(.failed, of: staged, by: staged.deliveries, text: text, &transition)
         finishFailure(.failed, text, &transition)
     }

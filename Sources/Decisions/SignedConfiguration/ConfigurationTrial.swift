@@ -36,7 +36,7 @@ package struct ConfigurationTrial: Sendable, Equatable {
     /// Says no more than was seen: the daemon's own end may have cut an attempt short.
     static var failureText: String {
         let seconds = ConfigurationLimits.trial.components.seconds
-        return "none of \(ConfigurationLimits.attempts) attempts with it was seen to last \(seconds) s"
+        return "the app was not seen to run with it for \(seconds) s in any of \(ConfigurationLimits.attempts) attempts"
     }
 
     /// The trial of a configuration that the app has applied. The last good one is kept: that of a trial that has not

@@ -101,6 +101,8 @@ struct DirectoryEntry {
         let directory = directory
         let result = name.withCString { name in SystemCall.retried { mkdirat(directory, name, 0o700) } }
         if result == -EEXIST { return false }
+        // A file system such as /proc refuses in these words what has its parent.
+        if result == -ENOENT { throw .system(path: path, SystemError(call: "mkdir", errno: ENOENT)) }
         try check(result, "mkdir")
         return true
     }

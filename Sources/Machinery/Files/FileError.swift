@@ -75,7 +75,8 @@ extension FileError: CustomStringConvertible {
             "\(path) is private but open to others (mode \(Self.octal(mode))); run: chmod 700 \(ShellWord.quoted(path))"
         case .tooLarge(let path, let limit): "\(path) is larger than the \(limit) bytes allowed"
         case .inUse(let path, let process):
-            "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"); stop it first or name another"
+            "\(path) is in use by \(process.map { "process \($0)" } ?? "another process"); stop it first, or name another "
+                + "directory (--state of a daemon)"
         case .changedMeanwhile(let path): "\(path) was changed by another writer meanwhile; try again"
         case .unsafeName(let name): "'\(name.prefix(64))' is not a file name of A-Z a-z 0-9 . _ - without a leading dot"
         case .nulInPath(let path): "\(OutsideText.quoted(path)) contains a NUL, which no path may; name another"
@@ -85,6 +86,7 @@ extension FileError: CustomStringConvertible {
         case .tooManyAside(let path, let kept):
             "\(path) is damaged, and \(kept) earlier ones are kept beside it already as \(path).damaged and so on; "
                 + "remove those that nobody needs and try again"
+        case .system(let path, let error) where error.call == "mkdir": "cannot make the directory \(path): \(error)"
         case .system(let path, let error): "\(path): \(error)"
         }
     }

@@ -167,7 +167,11 @@ extension ListenError: CustomStringConvertible {
         case .inUse(let address): "\(address) is in use by another listener; stop it or choose another address"
         case .notASocket(let path): "\(path) exists and is not a socket; nothing was changed, choose another path"
         case .unresolved(let error): "\(error)"
-        case .noSuchGroup(let name): "there is no group \"\(name)\" on this machine"
+        case .noSuchGroup(let name):
+            "there is no group \(OutsideText.quoted(name)) on this machine; create it with "
+                + "'addgroup --system \(ShellWord.quoted(name))', or name another with --local-group"
+        case .failed(let address, let error) where error.name == "EADDRNOTAVAIL":
+            "cannot listen at \(address): no interface of this machine has this address; 'ip address' lists them"
         case .failed(let address, let error): "cannot listen at \(address): \(error)"
         }
     }

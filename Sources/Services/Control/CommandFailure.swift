@@ -50,7 +50,8 @@ package enum CommandFailure: Error, Equatable {
         let commands = "'tandem primary' or 'tandem secondary'"
         let units = services.map { "'systemctl start \($0)'" }.joined(separator: " or ")
         let start = units.isEmpty ? commands : "\(units), or, on a host without the service, with \(commands)"
-        return "If no daemon runs, start it with \(start); --device PATH names another's socket."
+        return "If no daemon runs, start it with \(start); "
+            + "to ask another daemon, name its socket with --device PATH."
     }
 
     private static func hangAdvice(_ services: [String]) -> String {

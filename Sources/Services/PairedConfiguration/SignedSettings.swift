@@ -300,7 +300,7 @@ struct ConfigurationLoading {
         guard files.attempts.starts(of: digest) <= ConfigurationLimits.attempts else {
             process.refused.insert(digest)
             files.fail(
-                file.rawValue, "the app did not live with it, \(ConfigurationLimits.attempts) times in a row",
+                file.rawValue, "the app ended \(ConfigurationLimits.attempts) times in a row during its trial",
                 name: Verdict.failed.name)
             return false
         }

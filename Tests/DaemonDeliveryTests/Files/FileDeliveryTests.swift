@@ -120,7 +120,9 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(try devices.receiver.names(in: "partial").isEmpty)
         let refusal = FileRefusal.noSpace(needed: 73_400_320, available: 7_823_360, besides: 64 << 20)
         let text = refusal.body["text"]?.stringValue
-        #expect(text == "6291456 bytes more, and 64 MiB for the reserve and other files, do not fit on the disk")
+        #expect(
+            text == "6291456 bytes more, and 64 MiB for the reserve and other files, do not fit into the 7823360 bytes "
+                + "that are free on the disk; free some space and try again")
         #expect(refusal.body["actual"] == 73_400_320 && refusal.body["limit"] == 7_823_360)
     }
 

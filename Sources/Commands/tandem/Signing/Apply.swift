@@ -64,6 +64,9 @@ extension Subcommand {
             throw ControlError.refused(
                 name: name,
                 text: "\(arguments.operands[0]) is no signed configuration, and has no link to one: \(text)")
+        } catch ControlError.refused(let name, let text) where name == Rejection.wrongApplication.rawValue {
+            let app = try arguments.application()
+            throw ControlError.refused(name: name, text: "\(arguments.operands[0]): \(text), and --app is '\(app)'")
         }
         let isUnchecked = answer["unchecked"] == true
         if let warning = ApplyReport.absenceWarning(in: answer) { console.warn(warning) }

@@ -3,6 +3,7 @@
 
 import TandemControl
 import TandemCrypto
+import TandemFiles
 import TandemPropertyList
 import TandemSignedConfiguration
 
@@ -85,17 +86,28 @@ struct KeyFile {
     func signing(_ passphrases: Passphrases? = nil) throws -> PrivateKey {
         if KeyStore.isNamed(by: path) { return try onToken(passphrases) }
         if isPublic { throw CommandFailure.refused("\(path) is a public key; name its private one, without .pub") }
-        var bytes = try LocalFile(path: path).readPrivate()
+        var bytes = try readPrivate()
         let text = SecretBytes(taking: &bytes)
         let passphrase = PrivateKey.isEncrypted(pem: text) ? try passphrases?.passphrase(of: path) : nil
         return try checked { () throws(KeyError) in try PrivateKey(pem: text, passphrase: passphrase) }
     }
 
-    /// Whether the file has a public key. No copy of a private one stays in freed memory.
-    private var isPublic: Bool {
+    /// The bytes of a file that is closed to others. Another kind of file, such as a configuration, is not asked to be.
+    private func readPrivate() throws -> [UInt8] {
+        do throws(FileError) { return try LocalFile(path: path).readPrivate() } catch {
+            guard case .loosePermissions = error, !contains("PRIVATE KEY") else { throw error }
+            throw CommandFailure.refused("\(path) is no private key")
+        }
+    }
+
+    /// Whether the file has a public key.
+    private var isPublic: Bool { contains("BEGIN PUBLIC KEY") }
+
+    /// Whether the file can be read and has these words near its beginning. No copy of it stays in freed memory.
+    private func contains(_ words: String) -> Bool {
         guard var bytes = try? LocalFile(path: path).read() else { return false }
         let text = SecretBytes(taking: &bytes)
-        return text.withBytes { $0.prefix(4096).contains("BEGIN PUBLIC KEY".utf8) }
+        return text.withBytes { $0.prefix(4096).contains(words.utf8) }
     }
 
     /// Writes what keys have signed.

@@ -420,8 +420,8 @@ extension HostAppConnection: FrameChannelDelegate {
         endpoint.closed(self, reason)
     }
 
-    /// The refusal of an envelope that does not read. A malformed identifier has a name of its own where it is the first
-    /// thing said (SES-6).
+    /// The refusal of an envelope that does not read. A malformed identifier has another name where it comes first
+    /// (SES-6).
     private func refusal(for error: WireError) -> Refusal {
         guard case .greeted = phase, case .invalidValue(EnvelopeKey.app.rawValue, _) = error else {
             return Refusal(error)

@@ -32,7 +32,8 @@ struct TrustKeyCommand<Device: ConfiguredDevice>: ControlCommand {
                 .anchorConflict,
                 "another key is trusted for this app and role, and stays; 'tandem trust replace' puts this one in its "
                     + "place, 'tandem trust remove' ends the trust in it")
-        case .refused?, nil: throw ControlFailure(.store, "the key could not be stored; see the log")
+        case .refused?, nil:
+            throw ControlFailure(.store, "the key could not be stored; 'tandem health' and the log say why")
         case .same?, .new?:
             let identifiers = history.current.configuration.keyIdentifiers.sorted()
             return [

@@ -106,8 +106,9 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .overDescribed(let actual, let limit):
             "the descriptions of this user's waiting files would take \(actual) bytes; the limit is \(limit)"
         case .overBudget(let actual, let limit): "files of \(actual) bytes wait already; the limit is \(limit)"
-        case .noSpace(let needed, _, let besides):
-            "\(needed - besides) bytes more, and \(Self.size(besides)) for the reserve and other files, do not fit on the disk"
+        case .noSpace(let needed, let available, let besides):
+            "\(needed - besides) bytes more, and \(Self.size(besides)) for the reserve and other files, do not fit into "
+                + "the \(available) bytes that are free on the disk; free some space and try again"
         case .neverFits: "the file and the reserve together need more bytes than the whole file system has"
         case .machine(.full): "no space is left for the file"
         case .duplicate: "another file of this identifier waits for its handler"
