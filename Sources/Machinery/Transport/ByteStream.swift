@@ -75,9 +75,11 @@ package protocol ByteStream: AnyObject {
     func closeAfterFlush(_ reason: CloseReason)
 }
 
-/// The other end of a stream, as far as the kernel knows it: the process of a Unix socket, the address of a TCP one. It
-/// identifies no device: trust comes from keys, and from the user identifier of a local process.
+/// The other end of a stream, as far as the kernel knows it: the address that was dialled, or the process or the
+/// address that has dialled. It identifies no device: trust comes from keys, and from the user identifier of a local
+/// process.
 package enum PeerDescription: Hashable, Sendable {
+    /// A process that has dialled a Unix socket here.
     case local(PeerCredentials)
     /// Boxed, so that the many local ones stay small.
     indirect case remote(SocketAddress)

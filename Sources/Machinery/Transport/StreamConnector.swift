@@ -108,7 +108,9 @@ package final class StreamConnector {
 
     private func connected(_ descriptor: consuming OwnedDescriptor, to other: NetworkAddress) {
         do throws(SystemError) {
-            let peer = try PeerDescription(descriptor: descriptor.raw, address: other)
+            // By the path that was dialled: the process behind it says nothing to the one who dials.
+            let peer: PeerDescription =
+                other.isLocal ? .remote(address) : try PeerDescription(descriptor: descriptor.raw, address: other)
             if !other.isLocal { try BoundSocket.prepareLine(descriptor.raw) }
             finish(.success(SocketStream(takingOwnership: descriptor, loop: loop, peer: peer)))
         } catch {
