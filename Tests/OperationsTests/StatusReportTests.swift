@@ -25,7 +25,8 @@ import Testing
         #expect(table.columns == ["link", "open for", "attempts left", "used by"])
         #expect(
             table.rows == [
-                ["3f2a91bc", "4 min", "4", "-"], ["3f2a91bc", "-", "-", "kiosk"], ["3f2a91bc", "-", "-", "0102"],
+                ["3f2a91bc", "4 min", "4", "-"], ["3f2a91bc", "used", "-", "kiosk"],
+                ["3f2a91bc", "used", "-", "0102"],
             ])
         #expect(!StatusReport(Fact([:])).lines.contains("join links"))
     }

@@ -109,7 +109,7 @@ package struct StatusReport {
     private var links: Table {
         var table = Table("join links", ["link", "open for", "attempts left", "used by"])
         for link in facts.list("links").map(JoinLinkReport.init) {
-            table.add(link.name, link.span, link.attempts, link.user ?? "")
+            table.add(link.name, link.user == nil ? link.span : "used", link.attempts, link.user ?? "")
         }
         return table
     }

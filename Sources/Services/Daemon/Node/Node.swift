@@ -330,11 +330,12 @@ package final class Node {
         // Counts devices without a link from now on: no event reports a device that never connects.
         health.observe()
         pairings.start()
+        let places = listening.isEmpty ? "no" : listening.map(\.description).joined(separator: " ")
         log(
             LogEvent(
                 .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
                 .text("other", options.localOther ?? "none"),
-                .text("listening", listening.map(\.description).joined(separator: " ")), .text("state", options.state)))
+                .text("listening", places), .text("state", options.state)))
         let notes = StartNotes(options: options, device: device, installed: installed.state, pairings: pairings.all)
         for line in notes.lines { log(line) }
     }
