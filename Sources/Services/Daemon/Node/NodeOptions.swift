@@ -115,7 +115,8 @@ extension NodeError: CustomStringConvertible {
         case .file(let error): error.description
         case .files(let errors): errors.map(\.description).joined(separator: "\n")
         case .store(let error): error.description
-        case .key(let path, let error): "key file \(path): \(error)"
+        case .key(let path, let error):
+            "key file \(path): \(error); restore it from a backup, or start with a new state directory and pair again"
         case .keyMissing(let path):
             "key file \(path) is missing, but the store beside it knows devices that pinned that key; "
                 + "restore it from a backup, or start with a new state directory and pair again"
