@@ -50,7 +50,7 @@ struct DaemonOption: Sendable {
         "local", .string, "PATH", "Unix socket for host apps and commands",
         usual: "XDG_RUNTIME_DIR/tandem/ROLE.sock, /run/tandem/ROLE.sock for root", form: .socketPath)
     static let localOther = DaemonOption(
-        "localOther", .string, "PATH", "Unix socket for host apps of the device's other side (SES-83)",
+        "localOther", .string, "PATH", "Unix socket for host apps of the device's other side",
         form: .socketPath)
     static let localGroup = DaemonOption(
         "localGroup", .string, "GROUP", "let this group use the local sockets too", form: .text(bytes: 1...256))
@@ -63,7 +63,7 @@ struct DaemonOption: Sendable {
         "name", .string, "NAME", "the device's name for people", usual: "the host's name",
         form: .text(bytes: 1...64))
     static let wake = DaemonOption(
-        "wake", .string, "FILE", "how to start host apps for which items wait (CTL-22)", form: .path, atRuntime: true)
+        "wake", .string, "FILE", "how to start host apps for which items wait", form: .path, atRuntime: true)
     static let allowInvalidSignatures = DaemonOption(
         "allowInvalidSignatures", .boolean, nil, "the daemon's half of accepting invalidly signed configuration",
         usual: "no")

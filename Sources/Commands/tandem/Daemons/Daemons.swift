@@ -41,7 +41,6 @@ extension Subcommand {
         Each option may also be a variable (--local-group: TANDEM_LOCAL_GROUP) or a key of the file of --config
         (localGroup; TANDEM_CONFIG names the file, too). The command line goes first, then the environment, then the
         file: 'tandem config keys' lists them, 'tandem config check' finds the mistakes of a file, SIGHUP reads it again.
-        CTL-22 is a clause of the protocol: see /usr/share/doc/tandem/Protocol.
         """
 
     private static let wake = """

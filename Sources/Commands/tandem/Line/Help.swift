@@ -5,14 +5,15 @@ enum Help {
     /// The page of `tandem --help`.
     static var overview: String {
         let width = Subcommand.all.map(\.name.count).max() ?? 0
-        let list = Subcommand.all.map { "  \(padded($0.name, to: width))  \($0.summary)" }
+        let groups = Subcommand.groups.map { title, members in
+            "\(title):\n" + members.map { "  \(padded($0.name, to: width))  \($0.summary)\n" }.joined()
+        }
         return """
             tandem: pairs devices, carries messages between their apps, and signed configuration to them.
 
             usage: tandem COMMAND [OPTIONS] [--] [OPERANDS]
 
-            \(list.joined(separator: "\n"))
-
+            \(groups.joined(separator: "\n"))
             tandem COMMAND --help explains a command; tandem --version shows the version.
             Exit codes: 0 done, 1 refused or failed (the reason is on standard error), 2 wrong call, 3 no daemon answers
             or its socket is closed to this user.
@@ -30,6 +31,9 @@ enum Help {
         var text = "\(subcommand.summary)\n\nusage: tandem \(subcommand.name)\(required) [OPTIONS]"
         text += (operands.isEmpty ? "" : " " + operands) + "\n\noptions:\n"
         for option in options { text += "  \(padded(option.usage, to: width))  \(line(of: option))\n" }
+        if options.contains(where: { $0.usage.hasSuffix(" TIME") }) {
+            text += "\nTIME is a number with its unit: 500ms, 30s, 15m, 24h or 7d.\n"
+        }
         if !subcommand.notes.isEmpty { text += "\n\(subcommand.notes)\n" }
         let examples = subcommand.examples.map { "  tandem \($0)\n" }.joined()
         return text + "\nexample\(subcommand.examples.count == 1 ? "" : "s"):\n\(examples)"

@@ -41,18 +41,49 @@ extension Subcommand {
 }
 
 extension Subcommand {
-    static var all: [Subcommand] {
+    static var all: [Subcommand] { groups.flatMap(\.members) }
+
+    /// All of them under the titles of the overview.
+    static var groups: [(title: String, members: [Subcommand])] {
         [
-            primary, secondary, configCheck, configKeys, simulate, status, health, ready, drain, trace, dump,
-            deadLettersList, deadLettersRetry, deadLettersDrop, appsList, appsRemove, appsAssign,
-            send, receive, contextSet, contextShow, transfersList, transfersCancel,
-            pair, pairCancel, join, switchDevice, trustDevice, trustedDevicesList, trustedDevicesRemove, address,
-            unpair, farSecondariesRemove, allowVersion, keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke,
-            keySetShow, keySetExport, cosign, sign, verify,
-            trustAdd, trustList, trustRemove, trustReplace, apply, configurationList, configurationShow,
-            configurationWithdraw, identifierAccept, identifierClear,
-            settingsPages, settingsEdit, settingsList, settingsGet, settingsSet, settingsChoices, settingsReset,
-            settingsPress, settingsWatch, settingsExport, settingsImport, settingsSchema,
+            ("daemons", [primary, secondary, configCheck, configKeys, simulate]),
+            ("state of a daemon", [status, health, ready, drain, trace, dump]),
+            (
+                "pairing",
+                [
+                    pair, pairCancel, join, switchDevice, address, unpair, trustDevice, trustedDevicesList,
+                    trustedDevicesRemove, farSecondariesRemove, allowVersion,
+                ]
+            ),
+            (
+                "messages and items",
+                [
+                    send, receive, contextSet, contextShow, transfersList, transfersCancel, deadLettersList,
+                    deadLettersRetry, deadLettersDrop,
+                ]
+            ),
+            ("apps", [appsList, appsRemove, appsAssign, identifierAccept, identifierClear]),
+            (
+                "keys and signing, without a daemon",
+                [
+                    keysNew, keysShow, keySetInit, keySetRotate, keySetRevoke, keySetShow, keySetExport, cosign, sign,
+                    verify,
+                ]
+            ),
+            (
+                "signed configuration",
+                [
+                    trustAdd, trustList, trustRemove, trustReplace, apply, configurationList, configurationShow,
+                    configurationWithdraw,
+                ]
+            ),
+            (
+                "settings",
+                [
+                    settingsPages, settingsEdit, settingsList, settingsGet, settingsSet, settingsChoices, settingsReset,
+                    settingsPress, settingsWatch, settingsExport, settingsImport, settingsSchema,
+                ]
+            ),
         ]
     }
 }

@@ -18,7 +18,8 @@ extension Subcommand {
         notes: """
             A daemon remembers the last 4096 steps of durable items, and of messages while somebody follows or within a
             minute of --follow. It never remembers what they carry. --follow ends with an error when one of the daemons
-            stops.
+            stops. The time is in seconds of the machine's monotonic clock. --follow prints a step as its daemon reports
+            it, so that the steps of several daemons may be out of order.
             """,
         examples: [
             "trace 0123ABCD-0000-4000-8000-0123456789AB --device ./hub.sock --device ./kiosk.sock", "trace --follow",

@@ -63,10 +63,11 @@ extension Subcommand {
     static let switchDevice = Subcommand(
         path: ["switch"], summary: "choose which paired device is the active one",
         operands: [.required("PAIRING|NAME")], options: [.device],
-        notes:
-            "On a primary it names a secondary, on a secondary one of its primaries. 'tandem status' marks the active "
-            + "one with *. Apps see the switch as inactive, deactivated and activated; what waits for a device stays "
-            + "with that device.",
+        notes: """
+            On a primary it names a secondary, on a secondary one of its primaries. 'tandem status' marks the active one
+            with *. Apps see the switch as inactive, deactivated and activated; what waits for a device stays with that
+            device.
+            """,
         examples: ["switch kiosk", "switch --device primary 0123ABCD-0000-4000-8000-0123456789AB"]
     ) { arguments, console in
         let answer = try arguments.ask(.switch, arguments.pairingOrName)

@@ -34,7 +34,7 @@ extension Subcommand {
         path: ["keyset", "init"], summary: "make the first key set for an app: the anchor that it compiles in",
         options: [.application.required, .side.required]
             + Option.roles + [
-                .valued("expires", "TIME", "from now; refuse everything new under it later"), .signers,
+                .valued("expires", "TIME", "from now, such as 365d; nothing new is accepted after that"), .signers,
                 .passphraseDescriptor, .passphraseFile, .incomplete, .out.required,
             ],
         notes: """
@@ -60,7 +60,7 @@ extension Subcommand {
             Option.valued("revoke", "FILE|KEYID", "a key that never counts again").repeated,
             .flag("withdraw", "also end what is active by the keys of --revoke alone"),
             Option.valued("minimum", "TARGET=VERSION", "the lowest configuration version for a target").repeated,
-            .valued("expires", "TIME", "from now; refuse everything new under it later"), .signers,
+            .valued("expires", "TIME", "from now, such as 365d; nothing new is accepted after that"), .signers,
             .passphraseDescriptor, .passphraseFile, .incomplete, .out.required,
         ],
         notes: """
@@ -218,6 +218,9 @@ struct AnchorFile {
             throw CommandFailure.refused("\(path): \(failure)")
         }
     }
+
+    /// The version of a key set; nil for a bare public key.
+    var version: UInt64? { history.subject == nil ? nil : history.current.version }
 
     var configurationKeys: [PublicKey] { history.current.keys(of: history.current.configuration) }
 

@@ -22,7 +22,8 @@ extension Subcommand {
     ) { arguments, console in
         let anchor = try AnchorFile(path: try arguments.required("key"))
         _ = try arguments.ask(.trustAdd, try arguments.side(["key": .string(anchor.text)]))
-        for key in anchor.configurationKeys { console.print("trusted \(key.identifier.hexadecimal)") }
+        let set = anchor.version.map { "key set \($0), configuration key " } ?? ""
+        for key in anchor.configurationKeys { console.print("trusted \(set)\(key.identifier.hexadecimal)") }
     }
 
     static let trustList = Subcommand(

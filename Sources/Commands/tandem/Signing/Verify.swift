@@ -29,7 +29,7 @@ extension Subcommand {
             rejection is printed by name, as a device would report it. The app's schema is not known here and not checked,
             and the device's version mark only with --applied. --device, --applied and --loaded need --target. --device is
             needed for what is for some secondaries only.
-            With --loaded the exit code is 0 also for what only keys revoked since have signed: see signer-revoked.
+            With --loaded a configuration whose keys have all been revoked since also ends with 0 (see signer-revoked).
             """,
         examples: [
             "verify --key signing.key.pub --app org.example.lamp --target custom:house-7 lamp.config",
