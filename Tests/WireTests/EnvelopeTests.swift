@@ -109,6 +109,28 @@ import Testing
         #expect(try name(257) == nil)
     }
 
+    @Test("FRM-8, LIM-155: a failure of an earlier release with a longer name is one without a name")
+    func longNameOfAnEarlierRelease() throws {
+        func failure(_ kind: PropertyListValue, _ count: Int) -> PropertyListDictionary {
+            var pairs = Self.message
+            pairs["kind"] = kind
+            pairs["code"] = kind == "failure" ? 7 : nil
+            pairs["name"] = .string(String(repeating: "n", count: count))
+            return pairs
+        }
+        for (count, kept) in [(256, 256), (257, nil), (300, nil)] as [(Int, Int?)] {
+            let envelope = try Self.envelope(failure("failure", count))
+            let name: String? = envelope[.name]
+            let code: Int64? = envelope[.code]
+            #expect(name?.utf8.count == kept && envelope.has(.name) == (kept != nil) && code == 7)
+            let error = try FailureFrame(envelope)
+            #expect(error.name?.utf8.count == kept)
+        }
+        var refusal: PropertyListDictionary = ["kind": "bye"]
+        refusal["name"] = .string(String(repeating: "n", count: 257))
+        #expect(Self.fault(refusal)?.refusalName == .envelope, "of another kind")
+    }
+
     @Test func unknownSealingIsRefused() {
         #expect(Self.fault("sealing", 0) == nil)
         #expect(Self.fault("sealing", 1) == .unknownSealing(1))

@@ -269,6 +269,9 @@ extension Envelope {
                 switch (key, pairs.value(at: position)) {
                 case (.kind, _): break
                 case (.body, .data(let data)): body = data
+                case (.name, .string(let text)) where kind == .failure && text.utf8.count > Limits.envelopeText:
+                    // Apps of earlier releases choose the name of an error, and their daemons send it whole: LIM-155.
+                    break
                 case (_, let value): if let value = try EnvelopeValue(value, of: key) { set(value, of: key) }
                 }
             } else {
