@@ -197,6 +197,11 @@ import Testing
         let bytes = try Fixture.envelope(fields: ["colour": "red"])
         #expect(throws: Never.self) { try ApplicableConfiguration(verifying: bytes, in: try Fixture.context()) }
         try Fixture.expectRejected(try Fixture.envelope(fields: ["colour": 1, "crit": ["colour"]]), .critical)
+        // Texts that are no words for their bytes: nothing compares them by Unicode (LIM-153).
+        let marks = PropertyListValue.string("1." + String(repeating: "\u{301}\u{323}", count: 500))
+        try Fixture.expectRejected(try Fixture.envelope(fields: ["crit": [marks]]), .critical)
+        try Fixture.expectRejected(try Fixture.envelope(fields: ["spec": marks]), .wrongType)
+        try Fixture.expectRejected(try Fixture.envelope(fields: ["typ": marks]), .wrongType)
     }
 
     @Test("CFG-10: the names of a list are distinct by their bytes: two spellings of one word are two names")

@@ -109,7 +109,7 @@ extension ConfigurationPayload {
             }
         }
         // Version 1.0 has no lists. Any version that is no 1.n is refused by its own name, in step 11.
-        let hasLists = specification != "1.0"
+        let hasLists = !specification.isWord("1.0")
         if let key = values.firstKey(whereValue: { !($0.isScalarSetting || hasLists && $0.isTextList) }) {
             let list = hasLists ? ", or a list of strings" : ""
             throw FieldError(field: "values.\(key)", problem: "is not a boolean, integer, real or string\(list)")

@@ -22,14 +22,14 @@ enum StatementForm {
         type: String, specification: String, critical: [String]?, expected: String, known: Set<String>,
         of payload: ConfigurationPayload? = nil
     ) throws(VerificationFailure) {
-        guard type == expected else {
+        guard type.isWord(expected) else {
             throw VerificationFailure(.wrongType, "'typ' is not '\(expected)'", payload: payload)
         }
-        let minor = specification.hasPrefix("1.") ? specification.dropFirst(2) : ""
-        guard !minor.isEmpty, minor.utf8.count <= 3, minor.utf8.allSatisfy(\.isASCIIDigit) else {
+        let minor = specification.utf8.starts(with: "1.".utf8) ? specification.utf8.dropFirst(2) : "".utf8[...]
+        guard (1...3).contains(minor.count), minor.allSatisfy(\.isASCIIDigit) else {
             throw VerificationFailure(.wrongType, "'spec' is not 1.n; this verifier is too old", payload: payload)
         }
-        guard let field = critical?.first(where: { !known.contains($0) }) else { return }
+        guard let field = critical?.first(where: { !($0.mayBeWord && known.contains($0)) }) else { return }
         let detail = "'crit' names \(OutsideText.quoted(field)), which this verifier does not know"
         throw VerificationFailure(.critical, detail, payload: payload)
     }
