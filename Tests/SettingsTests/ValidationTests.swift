@@ -69,6 +69,26 @@ import Testing
         }
     }
 
+    @Test("LIM-154: a choice whose value and label differ in their bytes has both in the rules")
+    func labelsByBytes() {
+        let choices = [
+            SettingChoice(label: "\u{E9}", value: .string("e\u{301}")), SettingChoice(label: "a", value: .string("a")),
+        ]
+        let declaration = SettingDeclaration(
+            type: .string, editor: .choice, summary: "", choices: choices, initialValue: .string("a"))
+        #expect(declaration.rulesText.hasSuffix("), 'a'"))
+    }
+
+    @Test("PAG-3, LIM-153: words for yes and no are short and ASCII")
+    func wordsForYesAndNo() {
+        let values = ToggleValues()
+        #expect(values.isOn("YES") == true && values.isOn("f") == false && values.isOn("maybe") == nil)
+        for text in ["yes\u{301}", String(repeating: "\u{301}\u{323}", count: 500)] {
+            #expect(values.isOn(.string(text)) == nil)
+            #expect(ToggleValues(on: .string(text), off: "no").isOn(.string(text)) == true, "by its bytes")
+        }
+    }
+
     @Test func sliderBoundsAreInclusive() {
         let volume = SettingDeclaration(
             type: .integer, editor: .slider, summary: "Alarm volume", bounds: .integer(50...100), icon: .volume,

@@ -167,7 +167,7 @@ public struct ToggleValues: Sendable, Equatable {
         case .integer(let value): value != 0
         case .unsigned: true
         case .real(let value): value != 0
-        case .string(let text): Self.words[text.lowercased()]
+        case .string(let text): text.mayBeWord ? Self.words[text.lowercased()] : nil
         case .date, .data, .array, .dictionary: nil
         }
     }
@@ -254,7 +254,7 @@ extension SettingDeclaration {
         var shown: [String] = []
         var count = 0
         for choice in choices {
-            let isPlain = choice.value.text == choice.label
+            let isPlain = choice.value.text.utf8.elementsEqual(choice.label.utf8)
             let label = OutsideText.quoted(choice.label) + (isPlain ? "" : " (\(choice.value.description))")
             count += label.count + 2
             guard count <= 200 else { return (shown + ["..."]).joined(separator: ", ") }
