@@ -43,6 +43,29 @@ import Testing
         try #require(ListSecrets.all(in: Self.tree)[key])
     }
 
+    @Test("PAG-23, LIM-154: a text is a mark by its bytes and its length")
+    func marksByBytes() {
+        let code = String(repeating: "0a", count: 16)
+        #expect(ListSecrets.isMark(.string("<redacted:\(code)>")))
+        let marks = String(repeating: "\u{301}\u{323}", count: 500)
+        for text in [
+            "<redacted:\(code)", "<redacted:\(code)0a>", "<redacted:\(code.dropFirst())g>", "<redacted:\(marks)>",
+            "<redacted:\(code)>\u{301}", "<redacted:\(String(repeating: "\u{301}", count: 16))>", marks, "",
+        ] {
+            #expect(!ListSecrets.isMark(.string(text)), "\(text.utf8.count) bytes")
+        }
+    }
+
+    @Test("PAG-23, LIM-154: keys with many marks are secret, too")
+    func keysOfMarks() throws {
+        let key = "k" + String(repeating: "\u{301}", count: 40)
+        let item = Specifier(.textField, ["Key": .string(key), "IsSecure": true])
+        let tree = pageTree(["Root": [Self.list("accounts", Self.item)], "Account": [item]])
+        let secrets = try #require(ListSecrets.all(in: tree)["accounts"])
+        let read = secrets.marked([.dictionary([key: "4711"])], code)
+        #expect(ListSecrets.hasMarks(read) && !PropertyListJSON.text(read).contains("4711"))
+    }
+
     @Test("PAG-23: a reader has a mark in the place of each secret of an item, and no two of a list are the same")
     func marks() throws {
         let read = try secrets().marked(Self.stored, code)

@@ -22,7 +22,7 @@ package struct ListSecrets: Sendable {
 
     private let list: String
     /// In an item and whatever it holds, these keys are secret. All lists that open a page share its set.
-    private let keys: [Set<String>]
+    private let keys: [Set<ComparedText>]
     /// Each item is a secret itself.
     private let hidesItems: Bool
     /// Whether all pages of the items are there: otherwise any value of an item may be a secret.
@@ -42,7 +42,7 @@ package struct ListSecrets: Sendable {
     /// nil if the list has none.
     private init?(of list: String, _ entries: [Specifier], _ pages: inout ItemPages) {
         let opened = Set(entries.compactMap(\.page))
-        let own = Set(entries.compactMap { $0.isSecure && $0.page != nil ? $0.key : nil })
+        let own = Set(entries.filter { $0.isSecure && $0.page != nil }.compactMap(\.key).map { ComparedText($0) })
         self.list = list
         keys = (opened.map { pages.secrets(from: $0).keys } + [own]).filter { !$0.isEmpty }
         isKnown = opened.allSatisfy { pages.secrets(from: $0).isKnown }
@@ -91,8 +91,11 @@ package struct ListSecrets: Sendable {
     // MARK: marks
 
     package static func isMark(_ value: PropertyListValue) -> Bool {
-        guard let text = value.stringValue, text.hasPrefix(prefix), text.hasSuffix(">") else { return false }
-        return Hexadecimal.decode(String(text.dropFirst(prefix.count).dropLast()))?.count == size
+        // By its bytes: an item may have any text in the place of a secret.
+        guard let text = value.stringValue?.utf8, text.count == prefix.utf8.count + 2 * size + 1,
+            text.starts(with: prefix.utf8), text.last == UInt8(ascii: ">")
+        else { return false }
+        return Hexadecimal.decode(String(decoding: text.dropFirst(prefix.utf8.count).dropLast(), as: UTF8.self)) != nil
     }
 
     /// Whether a mark stands anywhere in a value.
@@ -139,8 +142,8 @@ package struct ListSecrets: Sendable {
         case .dictionary(let pairs):
             return .dictionary(
                 pairs.compactMapValues { key, value in
-                    let path = "\(path)\u{0}\(key)"
-                    return keys.contains { $0.contains(key) } ? new(value, path) : inner(value, path, new)
+                    let (path, name) = ("\(path)\u{0}\(key)", ComparedText(key))
+                    return keys.contains { $0.contains(name) } ? new(value, path) : inner(value, path, new)
                 })
         default: return value
         }
@@ -150,8 +153,8 @@ package struct ListSecrets: Sendable {
 /// The secrets on pages of items, each page looked at once for all lists.
 private struct ItemPages {
     private let tree: PageTree
-    private let own: [String: Set<String>]
-    private var known: [String: (keys: Set<String>, isKnown: Bool)] = [:]
+    private let own: [String: Set<ComparedText>]
+    private var known: [String: (keys: Set<ComparedText>, isKnown: Bool)] = [:]
 
     init(of tree: PageTree) {
         self.tree = tree
@@ -160,12 +163,12 @@ private struct ItemPages {
                 specifier.isSecure || specifier.itemEntries.contains { $0.isSecure && $0.page == nil }
             }
             let inner = page.specifiers.flatMap(\.itemEntries).filter { $0.isSecure && $0.page != nil }
-            own[page.name] = Set((secret + inner).compactMap(\.key))
+            own[page.name] = Set((secret + inner).compactMap(\.key).map { ComparedText($0) })
         }
     }
 
     /// The keys of secrets on a page and on all that it leads to, and whether all of these are there.
-    mutating func secrets(from page: String) -> (keys: Set<String>, isKnown: Bool) {
+    mutating func secrets(from page: String) -> (keys: Set<ComparedText>, isKnown: Bool) {
         if let known = known[page] { return known }
         let names = tree.pages(from: [page])
         let found = (
