@@ -42,6 +42,15 @@ import Testing
         #expect(Specifier(.childPane, ["File": "Sound.plist"]).file == "Sound")
     }
 
+    @Test("PAG-3, LIM-153: a word of a closed list with other characters is none")
+    func wordsOfMarks() {
+        let marks = PropertyListValue.string("Time" + String(repeating: "\u{301}\u{323}", count: 500))
+        let field = Specifier(
+            .textField, ["KeyboardType": marks, "IsSecure": marks, "SupportedUserInterfaceIdioms": [marks]])
+        #expect(field.textTraits.keyboard == .alphabet && field.flag(.isSecure) == nil && !field.isFor(.phone))
+        #expect(Specifier(.datePicker, ["DatePickerMode": marks]).dateTraits == DateTraits())
+    }
+
     @Test(
         "PAG-3, PAG-4, PAG-22: unknown types and keys are kept and told, other forms count as none, needed keys are missed"
     )

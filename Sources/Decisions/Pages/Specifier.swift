@@ -129,7 +129,7 @@ package struct Specifier: Sendable, Equatable {
     /// Whether the entry is for a kind of device; one without idioms is for all.
     package func isFor(_ device: DeviceKind) -> Bool {
         let idioms = texts(.idioms)
-        return idioms.isEmpty || idioms.contains(device.idiom)
+        return idioms.isEmpty || idioms.contains { $0.isWord(device.idiom) }
     }
 
     package func without(_ keys: some Sequence<SpecifierKey>) -> Specifier {
@@ -180,8 +180,9 @@ extension Specifier {
 
     /// A word of a closed list, in any case of letters, as bundles have them; nil for another one.
     func word<Word: RawRepresentable<String> & CaseIterable>(_ key: SpecifierKey) -> Word? {
-        let text = text(key)?.lowercased()
-        return Word.allCases.first { $0.rawValue.lowercased() == text }
+        guard let text = text(key), text.mayBeWord else { return nil }
+        let word = text.lowercased()
+        return Word.allCases.first { $0.rawValue.lowercased() == word }
     }
 
     /// The keyboard, correction and content of a text field.
