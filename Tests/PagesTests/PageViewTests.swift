@@ -36,6 +36,17 @@ import Testing
         #expect(shown.groups[0].title == "Ton" && shown.groups[0].footer == "Hallo")
     }
 
+    @Test("PAG-10, LIM-154: a translation with many marks has no language, which pages look up by the text")
+    func languagesOfMarks() throws {
+        let marks = "a" + String(repeating: "\u{301}\u{323}", count: 500)
+        var strings = StringsTables()
+        _ = strings.add(["Sound": "Ton", "Noise": marks], table: "Root", language: "de")
+        let root = ["Sound", "Noise"].map { Specifier(.childPane, ["Title": .string($0), "File": .string($0)]) }
+        let tree = pageTree(["Root": root], strings: strings)
+        let page = try #require(tree["Root"])
+        #expect(tree.languages(of: page, ["de"]) == ["Ton": "de"] && tree.titleLanguages(["de"]) == ["Ton": "de"])
+    }
+
     @Test("PAG-10: a text has the translation of its own scalars, and stands for itself without one")
     func composedKeys() throws {
         let (composed, parts) = ("Caf\u{E9}", "Cafe\u{301}")

@@ -80,17 +80,22 @@ package struct Markup: Sendable, Equatable {
 
     /// A text of an app, in the language that it is translated to (PAG-10).
     static func spoken(_ text: String, _ languages: [String: String]) -> Markup {
-        .tag("bdi", .optional("lang", languages[text]), text: text)
+        .tag("bdi", .optional("lang", language(of: text, languages)), text: text)
+    }
+
+    /// The language of a text: none for one that takes long to compare, which may be any value of an app.
+    private static func language(of text: String, _ languages: [String: String]) -> String? {
+        CombiningMarks.areMany(in: text) ? nil : languages[text]
     }
 
     /// The name of a row or a page where it does not stand itself (LIM-92).
     static func name(_ text: String, _ languages: [String: String]) -> Markup {
-        .tag("bdi", .optional("lang", languages[text]), text: PageText.short(text))
+        .tag("bdi", .optional("lang", language(of: text, languages)), text: PageText.short(text))
     }
 
     /// A part of a text, as ``spoken(_:_:)``; its direction is that of the whole.
     static func inLanguage(_ text: String, _ languages: [String: String]) -> Markup {
-        languages[text].map { .tag("span", .init("lang", $0), text: text) } ?? Markup(text)
+        language(of: text, languages).map { .tag("span", .init("lang", $0), text: text) } ?? Markup(text)
     }
 
     /// An image that says nothing beside the text that it stands with; its bytes are within the page.

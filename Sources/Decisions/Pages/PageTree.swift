@@ -2,6 +2,7 @@
 // brings no bundle. A page is read once, however the pages lead to each other. Each fault is reported, and leaves out
 // nothing but itself.
 
+import TandemBase
 package import TandemPropertyList
 package import TandemSettings
 
@@ -93,7 +94,7 @@ package struct PageTree: Sendable {
         guard !strings.isEmpty else { return [:] }
         let translation = strings.translation(for: languages)
         let texts = page.specifiers.flatMap(\.texts).compactMap { translation.tagged($0, tables: page.tables) }
-        return Dictionary(texts.map { ($0.text, $0.tag) }) { first, _ in first }
+        return Self.tags(texts)
     }
 
     /// The languages of the translated titles of pages, by the titles as their reader has them.
@@ -105,7 +106,13 @@ package struct PageTree: Sendable {
             let own = [page.title] + panes.flatMap { [$0.text(.childTitle), $0.text(.title)] }
             return own.compactMap { $0.flatMap { translation.tagged($0, tables: page.tables) } }
         }
-        return Dictionary(titles.map { ($0.text, $0.tag) }) { first, _ in first }
+        return Self.tags(titles)
+    }
+
+    /// The languages by the texts, without the texts that take long to compare: these have no language.
+    private static func tags(_ texts: [(text: String, tag: String)]) -> [String: String] {
+        let known = texts.filter { !CombiningMarks.areMany(in: $0.text) }
+        return Dictionary(known.map { ($0.text, $0.tag) }) { first, _ in first }
     }
 
     /// The pages from the root to another one on the shortest way, without the page itself.
