@@ -95,6 +95,17 @@ import Testing
         #expect(try row("since").zone == nil && row("name").zone == nil && row("day").line == "")
     }
 
+    @Test("PAG-16, LIM-154: a value that differs from the default in its bytes has a note of the default")
+    func defaultsByBytes() throws {
+        let schema = SettingsSchema([SettingDeclaration("text", .string, initial: .string("\u{E9}"))])
+        let tree = pageTree(["Root": [Specifier(.textField, ["Key": "text"])]])
+        for (value, isNoted) in [("e\u{301}", true), ("\u{E9}", false)] {
+            let values = ["text": PageValue(value: .string(value), layer: "user")]
+            let row = try #require(PageView.make(tree, schema, PageRequest(values: values))?.rows.first)
+            #expect((row.defaultNote() != nil) == isNoted)
+        }
+    }
+
     @Test("PAG-16: the default of a date, and an edit of one that a signed value hides, say that they are in UTC")
     func datesOfNotes() throws {
         let second = try #require(PropertyListDate(millisecondsSince1970: 1_795_392_000_000))

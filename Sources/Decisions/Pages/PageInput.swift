@@ -243,7 +243,7 @@ package struct PageInput: Sendable, Equatable {
         /// The state of a toggle: by a form's own words, by the texts of its two stored values, or by a word for yes or
         /// no.
         private func isOn(_ text: String) -> Bool? {
-            if let isOn = ["on": true, "off": false][text.lowercased()] { return isOn }
+            if text.mayBeWord, let isOn = ["on": true, "off": false][text.lowercased()] { return isOn }
             let stored = [true, false].first { isOn in
                 let value = declaration.stored(.boolean(isOn))
                 return value.map { ($0.stringValue ?? $0.description).utf8.elementsEqual(text.utf8) } ?? false
@@ -312,7 +312,7 @@ package struct PageInput: Sendable, Equatable {
         let isPlain = text.unicodeScalars.allSatisfy { scalar in
             scalar == "\n" || scalar == "\t" || scalar.properties.generalCategory != .control
         }
-        return isPlain && !text.hasPrefix("\"") ? text : PropertyListJSON.text(.string(text))
+        return isPlain && text.utf8.first != UInt8(ascii: "\"") ? text : PropertyListJSON.text(.string(text))
     }
 
     /// `2026-11-23`, `09:30` or `2026-11-23T09:30`.

@@ -226,9 +226,12 @@ package struct PageView: Sendable, Equatable {
         /// A sentence about the default; nil without one, and where the value in force is the same.
         /// - Parameter onOneLine: for a terminal (PAG-35).
         package func defaultNote(onOneLine: Bool = false) -> String? {
-            guard layer != "default", !shownDefault.isEmpty, shownDefault != zoned else { return nil }
+            guard layer != "default", !shownDefault.isEmpty, !isDefaultShown else { return nil }
             return "Default: \(onOneLine ? lineOfDefault : shownDefault)"
         }
+
+        /// Whether the text of the value is that of the default; by bytes, because both may be an app's.
+        private var isDefaultShown: Bool { shownDefault.utf8.elementsEqual(zoned.utf8) }
 
         /// A sentence about the bounds of a number; nil without any.
         package var rangeNote: String? { range.map { "Range: \($0)." } }
