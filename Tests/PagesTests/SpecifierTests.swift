@@ -42,6 +42,17 @@ import Testing
         #expect(Specifier(.childPane, ["File": "Sound.plist"]).file == "Sound")
     }
 
+    @Test("PAG-3, LIM-154: a name that is longer than any key is cut, and names nothing of the right length")
+    func longNames() {
+        let marks = "a" + String(repeating: "\u{301}\u{323}", count: 500)
+        let entry = Specifier(.childPane, ["Key": .string(marks), "File": .string(marks + ".plist")])
+        #expect(entry.key.map { (257...259).contains($0.utf8.count) } == true && entry.file == entry.key)
+        #expect(Page(name: marks, stringsTable: marks, specifiers: []).tables == entry.key.map { [$0] })
+        let name = String(repeating: "n", count: 256)
+        #expect(Specifier(.childPane, ["File": .string(name + ".plist")]).file == name)
+        #expect(Specifier(.childPane, ["Key": .string(name)]).key == name)
+    }
+
     @Test("PAG-3, LIM-153: a word of a closed list with other characters is none")
     func wordsOfMarks() {
         let marks = PropertyListValue.string("Time" + String(repeating: "\u{301}\u{323}", count: 500))

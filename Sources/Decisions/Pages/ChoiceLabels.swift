@@ -42,7 +42,7 @@ struct ChoiceLabels {
         self.indices = indices
         titles = specifier.texts(.titles)
         shortTitles = specifier.texts(.shortTitles)
-        images = specifier.texts(.icons)
+        images = specifier.texts(.icons).map(\.asName)
     }
 
     func index(of value: PropertyListValue?) -> Int? { indices.index(of: value) }

@@ -92,7 +92,7 @@ extension PageView.Row {
 extension Specifier {
     /// The images that the entry and those within it name.
     fileprivate var imageNames: [String] {
-        let own = [SpecifierKey.image, .minimumImage, .maximumImage].compactMap(text) + texts(.icons)
+        let own = [SpecifierKey.image, .minimumImage, .maximumImage].compactMap(image) + texts(.icons).map(\.asName)
         return own.filter { !$0.isEmpty } + itemEntries.flatMap(\.imageNames)
     }
 }

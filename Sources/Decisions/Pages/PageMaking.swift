@@ -173,7 +173,7 @@ private struct PageMaking {
         return PageView.Row(
             index: index, key: declaration == nil ? nil : specifier.key, type: declaration?.type, kind: kind,
             title: name, subtitle: subtitle(specifier, declaration, value),
-            summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.text(.image),
+            summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.image(.image),
             alignment: specifier.alignment, value: value,
             shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
@@ -379,7 +379,7 @@ private struct PageMaking {
             PageView.Slider(
                 minimum: ends.lower, maximum: ends.upper, range: bounds.text,
                 step: declaration.type == .integer ? 1 : nil,
-                minimumImage: specifier.text(.minimumImage), maximumImage: specifier.text(.maximumImage),
+                minimumImage: specifier.image(.minimumImage), maximumImage: specifier.image(.maximumImage),
                 icon: specifier[.minimumImage] == nil && specifier[.maximumImage] == nil ? declaration.icon : nil))
     }
 

@@ -16,9 +16,9 @@ package struct Page: Sendable, Equatable {
     package let specifiers: [Specifier]
 
     package init(name: String, title: String? = nil, stringsTable: String? = nil, specifiers: [Specifier]) {
-        self.name = name
+        self.name = name.asName
         self.title = title
-        self.stringsTable = stringsTable
+        self.stringsTable = stringsTable?.asName
         self.specifiers = specifiers
     }
 
@@ -309,7 +309,7 @@ extension PageTree {
         }
         var count = 0
         for row in (layout["pages"]?.arrayValue ?? []).prefix(Self.pageLimit).compactMap(\.dictionaryValue) {
-            guard let name = row["name"]?.stringValue, indices[name] == nil else { continue }
+            guard let name = row["name"]?.stringValue?.asName, indices[name] == nil else { continue }
             let rows = (row["specifiers"]?.arrayValue ?? []).compactMap(\.dictionaryValue)
             let specifiers = rows.prefix(Self.specifierLimit - count).map { Specifier($0) }
             count += specifiers.count

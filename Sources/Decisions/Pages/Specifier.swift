@@ -112,13 +112,17 @@ package struct Specifier: Sendable, Equatable {
 
     package var typeName: String { text(.type) ?? "" }
     package var title: String? { text(.title) }
-    package var key: String? { text(.key).flatMap { $0.isEmpty ? nil : $0 } }
+    package var key: String? { text(.key).flatMap { $0.isEmpty ? nil : $0.asName } }
 
     /// The child page, without `.plist`.
     package var file: String? {
         guard let name = text(.file), !name.isEmpty else { return nil }
-        return name.hasSuffix(".plist") ? String(name.dropLast(6)) : name
+        let isWhole = name.utf8.suffix(6).elementsEqual(".plist".utf8)
+        return (isWhole ? String(decoding: name.utf8.dropLast(6), as: UTF8.self) : name).asName
     }
+
+    /// The name of an image.
+    func image(_ key: SpecifierKey) -> String? { text(key)?.asName }
 
     /// Whether the value of its key is a secret.
     package var isSecure: Bool { flag(.isSecure) == true }
@@ -136,6 +140,16 @@ package struct Specifier: Sendable, Equatable {
         var entries = entries
         for key in keys { entries[key.rawValue] = nil }
         return Specifier(entries)
+    }
+}
+
+extension String {
+    /// The text as a name of a key, page, table or image: one that is longer than any key of a dictionary is cut behind
+    /// that length. It still names none of these keys, and a look-up by it costs little, whatever its characters
+    /// (LIM-154).
+    var asName: String {
+        let limit = PropertyListLimits.maximumKeyLength + 1
+        return utf8.count <= limit ? self : String(decoding: utf8.prefix(limit), as: UTF8.self)
     }
 }
 
