@@ -226,11 +226,21 @@ def moved(driver, page, field):
     check(driver.run("return document.querySelector('#news').textContent") == "Fresh: changed.",
           "the page says which row is new, and of no other that it was changed")
     load_changed(driver, f"next.querySelector({field!r}).closest('.row').remove();")
-    gone = driver.run(there, field)
+    kept = field.replace('"v.', '"v2048.')
+    gone = driver.run(there, kept)
     check(gone[:3] + gone[4:7] == [1, "12", True, True, True, True], "it stays, with a note, when its row is gone")
     check(gone[8] == 1 and asks(driver), "and the page asks before it is left")
     load_changed(driver, "")
     check(driver.run(there, field) == before, "its row takes it again")
+    load_changed(driver, f"next.querySelector({field!r}).closest('.row').dataset.key += '!';")
+    names = driver.run("""
+        const form = document.querySelector("#values");
+        return [new FormData(form).getAll(document.querySelector(arguments[0]).name).length,
+            form.querySelector(arguments[1]).value];""", field, kept.replace("2048", "2049"))
+    check(names == [1, "12"], "a row that is gone has no field of the row that has its key")
+    driver.run("document.querySelector('#values').requestSubmit()")
+    check(driver.wait("document.querySelector('#mistakes')?.textContent.includes('The page has no field')"),
+          "and a form with it is refused")
 
 
 def connections(driver, page):

@@ -393,7 +393,11 @@ import Testing
             #expect(browser.post(Browser.page, "\(shown)&\(fields)")?.status == 303)
             #expect(try browser.changed == ["at": date(Int64(seconds))], "\(fields)")
         }
-        for fields in ["v.at=2026-11-23&v1.at=soon", "v9.at=10:00", "v1.x=10:00"] {
+        let gone = "v.at=2026-11-24&b2048.at=09:30&v2048.at="
+        #expect(browser.post(Browser.page, "\(shown)&v1.at=09:30&\(gone)09:30")?.status == 303)
+        #expect(try browser.changed == ["at": date(120_615)], "a row that is gone and was left as it was says nothing")
+        let others = ["v9.at=10:00", "v1.x=10:00", "b2048.at=09:30&v2048.at=10:00"]
+        for fields in ["v.at=2026-11-23&v1.at=soon"] + others {
             let refused = try #require(browser.post(Browser.page, "\(shown)&\(fields)"))
             #expect(refused.status == 422 && browser.changed == nil, "\(fields)")
             #expect(refused.text.contains("name=\"v.at\" value=\"2026-11-23\""), "the day has no time's text")

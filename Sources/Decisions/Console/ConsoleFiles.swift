@@ -164,26 +164,26 @@ package enum ConsoleFiles {
           }
           return found;
         }
-        // Ids have the number of the entry, and so has the name of a date's further field.
-        function place(known, number, name = "") {
-          const further = name.match(/^v(\\d*)\\./)?.[1] ?? "";
+        // Ids have the number of the entry, and so have the names of a date's further field.
+        function place(known, number, further) {
           const ids = ["id", "for", "list", "aria-describedby", "aria-labelledby"];
           for (const it of [known, ...known.querySelectorAll("*")]) {
             for (const { name, value } of [...it.attributes]) {
               if (ids.includes(name)) it.setAttribute(name, value.replace(/\\b([rf])-\\d+/g, `$1-${number}`));
-              if (name === "name") it.setAttribute(name, value.replace(/^([vb])\\d*\\./, `$1${further}.`));
+              if (name === "name") it.setAttribute(name, value.replace(/^([bdnsv])\\d*\\./, `$1${further}.`));
             }
           }
         }
         function placeAs(row, known) {
           const [name, before] = [row, known].map((it) => controls(it)[0]?.name ?? "");
-          if (known.id !== row.id || name !== before) place(known, row.id.slice(2), name);
+          if (known.id === row.id && name === before) return;
+          place(known, row.id.slice(2), name.match(/^v(\\d*)\\./)?.[1] ?? "");
         }
         // The control stays, and the rest of the row is that of now. True: its value is another one than before.
         function keep(known, row) {
+          placeAs(row, known);
           const before = known.dataset.now ?? shown(known);
           const mistake = known.dataset.typed && known.querySelector(".mistake");
-          placeAs(row, known);
           known.classList.remove("gone");
           for (const css of [".layer", ".notes"]) {
             const next = row.querySelector(css);
@@ -209,9 +209,11 @@ package enum ConsoleFiles {
         }
         // Behind the numbers of all entries (LIM-119).
         let goneNumber = 2048;
-        // A row with a typed text, which the page has no more: it stands behind the others until a person is done.
-        function leaveBehind(form, row) {
-          place(row, goneNumber++, controls(row)[0].name);
+        // A row with a typed text, which the page has no more: it stands behind the others until a person is done. Its
+        // fields have names of their own, as another row may have its key by now.
+        function leaveBehind(row) {
+          const number = goneNumber++;
+          place(row, number, number);
           row.classList.add("gone");
           const note = document.createElement("p");
           note.textContent = "This row is not on the page now. Nothing is saved while its text is changed.";
@@ -230,7 +232,7 @@ package enum ConsoleFiles {
           const gone = rows(form).filter((row) => isField(row) && isTyped(row) && !now.has(mark(row)));
           for (const row of gone.filter((row) => !row.matches(".gone"))) {
             titles["not on the page now, and kept below"].push(title(row));
-            leaveBehind(form, row);
+            leaveBehind(row);
           }
           for (const row of rows(next)) {
             const there = document.getElementById(row.id);

@@ -69,13 +69,17 @@ struct SettingsInput {
         return shown
     }
 
-    /// The fields of further rows of keys, by the names that ``name(_:ofFurther:)`` makes.
+    /// The fields of further rows of keys, by the names that ``name(_:ofFurther:)`` makes, and those of rows that the
+    /// page has no more, which the script names so whatever they are.
     private var further: [PageInput.Further] {
         fields.values(after: "v").compactMap { name, text in
             let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, let index = Int(parts[0]), "\(index)" == parts[0] else { return nil }
+            let number = fields["n\(name)"]
+            let shown = fields["b\(name)"] ?? (fields["d\(name)"] == Self.code(of: text) ? text : nil)
             return PageInput.Further(
-                index: index, key: FieldKey.decode(String(parts[1])), text: text, shown: fields["b\(name)"])
+                index: index, key: FieldKey.decode(String(parts[1])), text: number == shown ? text : number ?? text,
+                shown: shown)
         }
     }
 
@@ -88,8 +92,8 @@ struct SettingsInput {
     var unsent: Unsent {
         var unsent = Unsent(fields: fields.values(after: ""))
         unsent.fields[FormToken.field] = nil
-        for key in fields.values(after: Self.secretPrefix).keys {
-            let typed = unsent.fields.removeValue(forKey: Self.value + key)
+        for name in fields.values(after: String(Self.secretPrefix.dropLast())).keys {
+            let typed = unsent.fields.removeValue(forKey: "v\(name)")
             if let typed, !typed.isEmpty { unsent.hasSecrets = true }
         }
         let bytes = unsent.fields.reduce(0) { $0 + PageText.bytes($1.key) + PageText.bytes($1.value) }
