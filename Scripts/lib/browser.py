@@ -247,11 +247,13 @@ def connections(driver, page):
     """A page has one connection: a browser has six for one console."""
     driver.go(page)
     check(driver.wait("stream.readyState === EventSource.OPEN"), "a page follows by a stream")
-    load_changed(driver, "document.title = stream.readyState; next.querySelector('#facts').innerHTML = '<p id=running>';"
-                         "next.querySelector('#values').dataset.events += '-';")
+    load_changed(driver, "document.title = stream.readyState; next.querySelector('#values').dataset.events += '-';"
+                         "next.querySelector('#facts').innerHTML = '<p id=running data-passing>';")
     check(driver.run("return document.title") == "2", "which it ends before it loads itself")
     check(driver.run("return stream.url.endsWith('-')"), "and begins again with the mark of the page that came")
-    check(driver.wait("!document.querySelector('#running')"), "it loads itself again while it lacks the app's part")
+    check(driver.wait("!document.querySelector('#running')"), "it loads itself again while the running app does not answer")
+    load_changed(driver, "next.querySelector('#facts').innerHTML = '<p id=running>';")
+    check(driver.run("return pause") == 1000, "and not because the app does not run")
     hide = """
         Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
         dispatchEvent(new Event("visibilitychange"));

@@ -175,7 +175,8 @@ import Testing
         #expect(browser.changed == ["at": .date(ten)])
     }
 
-    @Test("CON-20, PAG-28: a page without its app is whole, and says what it lacks; so is one of an older daemon")
+    @Test(
+        "CON-15, CON-20, PAG-28: a page without its app is whole and says what it lacks; so is one of an older daemon")
     func absent() throws {
         for (reply, note): (ConsoleReply, String?) in [
             (.success(RunningState.notRunning.body), "The app does not run"),
@@ -189,6 +190,8 @@ import Testing
             let page = try #require(browser.get(Browser.page))
             #expect(page.status == 200 && page.text.contains("in the app alone") && page.text.contains("v.name"))
             #expect(page.text.contains("id=\"running\"") == (note != nil))
+            let mayPass = note?.hasSuffix("not answer") == true
+            #expect(page.text.contains("id=\"running\" data-passing") == mayPass, "the script loads the page again")
             if let note { #expect(page.text.contains(note)) }
         }
     }

@@ -332,11 +332,11 @@ package enum ConsoleFiles {
           if (!why) follow();
           loadLater();
         }
-        // After a failure, and where a page lacks the app's part: its mark is the same with it. Not all pages at once,
-        // and not for ever at this pace.
+        // After a failure, and where the running app has not answered: the mark is the same when it does. Not all pages
+        // at once, and not for ever at this pace.
         function loadLater() {
           clearTimeout(next);
-          const isDue = !document.hidden && (reasons.load || document.getElementById("running"));
+          const isDue = !document.hidden && (reasons.load || document.querySelector("#running[data-passing]"));
           if (!isDue) return void (pause = 1000);
           next = setTimeout(loadAgain, pause * (1 + Math.random()));
           pause = Math.min(2 * pause, 30000);

@@ -71,7 +71,9 @@ struct SettingsPage {
                     .init("value", sought)),
                 .tag("button", .init("type", "submit"), text: "Search"),
             ])
-        let note = settings.running.note.map { Markup.tag("p", .init("id", "running"), text: $0) }
+        // No event says that an app answers again.
+        let mayAnswer = Markup.Attribute.flag("data-passing", if: settings.running == .noAnswer)
+        let note = settings.running.note.map { Markup.tag("p", .init("id", "running"), mayAnswer, text: $0) }
         let known = [settings.facts?.markup, note].compactMap(\.self)
         return [
             name.top(of: title.map { .inLanguage($0, titles) }, titles), .tag("div", .init("id", "facts"), of: known),
