@@ -259,6 +259,15 @@ def connections(driver, page):
         dispatchEvent(new Event("visibilitychange"));
         return stream.readyState;"""
     check(driver.run(hide, True) == 2 and driver.run(hide, False) != 2, "it has no stream while nobody sees it")
+    follows = """
+        const [isSent, done] = arguments;
+        if (isSent) document.querySelector("#values").dispatchEvent(new Event("submit", { bubbles: true }));
+        const loading = loadAgain();
+        dispatchEvent(new Event("beforeunload"));
+        loading.then(() => setTimeout(() => done(stream.readyState !== EventSource.CLOSED), 1500));"""
+    check(driver.run_later(follows, False), "it has one again when a person stays")
+    check(not driver.run_later(follows, True), "and none while a form that it has sent has no answer")
+    driver.run("begin()")
     driver.run_later("window.fetch = () => Promise.reject(); loadAgain().then(arguments[0]);")
     check(driver.run("return document.querySelector('#stale').textContent").startswith("Not up to date since"),
           "it says so when it cannot be loaded again")

@@ -294,6 +294,7 @@ package enum ConsoleFiles {
         const patience = 30000;
         let stream, late, next;
         let isLoading = false;
+        let isLeaving = false;
         // Until then the page is not loaded again (LIM-126).
         let rest = 0;
         let pause = 1000;
@@ -303,6 +304,7 @@ package enum ConsoleFiles {
         }
         // From the mark of the page that is shown: the first event says what it has missed.
         function follow() {
+          if (isLeaving) return;
           unfollow();
           if (document.hidden || isLoading) return;
           const own = stream = new EventSource(part.dataset.events);
@@ -336,12 +338,14 @@ package enum ConsoleFiles {
         // at once, and not for ever at this pace.
         function loadLater() {
           clearTimeout(next);
-          const isDue = !document.hidden && (reasons.load || document.querySelector("#running[data-passing]"));
+          const isOld = reasons.load || document.querySelector("#running[data-passing]");
+          const isDue = isOld && !document.hidden && !isLeaving;
           if (!isDue) return void (pause = 1000);
           next = setTimeout(loadAgain, pause * (1 + Math.random()));
           pause = Math.min(2 * pause, 30000);
         }
         function begin() {
+          isLeaving = false;
           follow();
           loadLater();
         }
@@ -357,14 +361,22 @@ package enum ConsoleFiles {
         }
         // A typed text is lost with the page, unless its own form sends it or a person has chosen Cancel.
         let isMeant = false;
-        addEventListener("submit", ({ target }) => { isMeant = target.matches("#values, #draft"); });
+        let isSent = false;
+        addEventListener("submit", ({ target }) => {
+          isMeant = target.matches("#values, #draft");
+          isSent = true;
+        });
         addEventListener("click", ({ target }) => { if (target.closest("#draft > p a")) isMeant = true; });
         addEventListener("beforeunload", (event) => {
-          if (!isMeant && rows(document).some(isTyped)) event.preventDefault();
-          isMeant = false;
-          unfollow();
+          const isAsked = !isMeant && rows(document).some(isTyped);
+          if (isAsked) event.preventDefault();
+          // The answer to a form takes its time (LIM-127), and needs the connection.
+          const wait = isSent && !isAsked ? 2 * patience : 1000;
+          isMeant = isSent = false;
+          end();
+          isLeaving = true;
           // A person may stay.
-          if (part) late = setTimeout(follow, 1000);
+          if (part) late = setTimeout(begin, wait);
         });
         """
 }
