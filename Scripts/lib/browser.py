@@ -89,6 +89,7 @@ def walk(driver, audit, address, app, key, folder):
     check(driver.run("return document.querySelector('.row .mistake')?.textContent.includes('over the maximum')"
                      "&& document.querySelector(arguments[0]).value === '100000'", field),
           "it stays there with the refused text when the page loads itself again")
+    links(driver, field)
     live(driver, page, field)
     moved(driver, page, field)
     connections(driver, page)
@@ -241,6 +242,22 @@ def moved(driver, page, field):
     driver.run("document.querySelector('#values').requestSubmit()")
     check(driver.wait("document.querySelector('#mistakes')?.textContent.includes('The page has no field')"),
           "and a form with it is refused")
+
+
+def links(driver, field):
+    """The link of a mistake leads to its field, wherever the app has the row by then."""
+    there = """
+        const link = document.querySelector("#mistakes a").getAttribute("href");
+        return [link, `#${document.querySelector(arguments[0]).id}`];"""
+    before = driver.run(there, field)
+    load_changed(driver, RELEASE)
+    after = driver.run(there, field)
+    check(before[0] == before[1] != after[1] == after[0], "the link of a mistake moves with its row")
+    load_changed(driver, f"next.querySelector({field!r}).closest('.row').remove();")
+    gone = driver.run(there, field.replace('"v.', '"v2048.'))
+    check(gone[0] == gone[1] == "#f-2048", "also to where a row that is gone is kept")
+    load_changed(driver, "")
+    check(driver.run(there, field) == before, "and back")
 
 
 def connections(driver, page):

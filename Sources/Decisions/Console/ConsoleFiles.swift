@@ -200,10 +200,18 @@ package enum ConsoleFiles {
           known.dataset.now = shown(row);
           return shown(row) !== before;
         }
+        // The links within a page go with the rows that they lead to; one to a row that is gone leads nowhere.
+        function lead(part, numbers) {
+          for (const link of part.querySelectorAll("a[href^='#']")) {
+            const to = (all, kind, number) => `#${kind}-${numbers.get(number) ?? ""}`;
+            link.setAttribute("href", link.getAttribute("href").replace(/^#([rf])-(\\d+)$/, to));
+          }
+        }
         // A question that a person has opened is no change.
-        function isSameRow(known, row) {
+        function isSameRow(known, row, numbers) {
           const closed = known.cloneNode(true);
           placeAs(row, closed);
+          lead(closed, numbers);
           for (const part of closed.querySelectorAll("details[open]")) part.removeAttribute("open");
           return closed.isEqualNode(row);
         }
@@ -212,7 +220,7 @@ package enum ConsoleFiles {
         // A row with a typed text, which the page has no more: it stands behind the others until a person is done. Its
         // fields have names of their own, as another row may have its key by now.
         function leaveBehind(row) {
-          const number = goneNumber++;
+          const number = `${goneNumber++}`;
           place(row, number, number);
           row.classList.add("gone");
           const note = document.createElement("p");
@@ -229,10 +237,16 @@ package enum ConsoleFiles {
           const titles = { "changed": [], "changed elsewhere, and not here": [],
             "locked now, and what was typed is dropped": [], "not on the page now, and kept below": [] };
           const [before, now] = [form, next].map((part) => byMark(rows(part)));
+          const number = (row) => row?.id.slice(2);
+          const numbers = new Map([...now].map(([mark, row]) => [number(before.get(mark)), number(row)]));
           const gone = rows(form).filter((row) => isField(row) && isTyped(row) && !now.has(mark(row)));
-          for (const row of gone.filter((row) => !row.matches(".gone"))) {
-            titles["not on the page now, and kept below"].push(title(row));
-            leaveBehind(row);
+          for (const row of gone) {
+            const known = number(row);
+            if (!row.matches(".gone")) {
+              titles["not on the page now, and kept below"].push(title(row));
+              leaveBehind(row);
+            }
+            numbers.set(known, number(row));
           }
           for (const row of rows(next)) {
             const there = document.getElementById(row.id);
@@ -243,7 +257,7 @@ package enum ConsoleFiles {
             if (known && isHeld(known) && !isLocked(known) && (isField(row) || !isField(known))) {
               if (keep(known, row)) titles["changed elsewhere, and not here"].push(title(row));
               if (!isSame) row.replaceWith(known);
-            } else if (!known || !isSameRow(known, row)) {
+            } else if (!known || !isSameRow(known, row, numbers)) {
               const isDropped = known && isTyped(known);
               titles[isDropped ? "locked now, and what was typed is dropped" : "changed"].push(title(row));
               if (isSame) known.replaceWith(row);
@@ -252,6 +266,7 @@ package enum ConsoleFiles {
           if (!isSame) {
             form.replaceChildren(...next.childNodes);
             for (const row of gone) form.insertBefore(row, form.querySelector(".save"));
+            if (mistakes) lead(mistakes, numbers);
           }
           if (active !== document.activeElement) active.focus();
           const row = held && !held.isConnected && now.get(mark(held));
