@@ -10,6 +10,8 @@ import TandemSignedConfiguration
 final class LoneHost: ConfigurationHost {
     /// The paired identifier of its apps; nil while none of several primaries is chosen.
     var target: PairedIdentifier?
+    /// Those through pairings whose primaries are not the active one.
+    var inactiveTargets: [PairedIdentifier] = []
     private let isCarrier: Bool
     var peers: [ConfigurationPeer]
     /// The apps of its secondaries, for a carrier.
@@ -40,7 +42,7 @@ final class LoneHost: ConfigurationHost {
     }
 
     func targets(of app: ApplicationIdentifier) -> [PairedIdentifier] {
-        isCarrier ? [] : [target].compactMap(\.self)
+        isCarrier ? [] : [target].compactMap(\.self) + inactiveTargets
     }
 
     var receivers: [ConfigurationPeer] { peers.filter { $0.role == .primary } }

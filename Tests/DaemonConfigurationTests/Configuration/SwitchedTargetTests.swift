@@ -46,6 +46,34 @@ import Testing
         #expect(secondary.status?["state"] == "applied")
     }
 
+    /// The app has been offered something, and not only been told to read its files.
+    private func isOffered(after count: Int) throws -> Bool {
+        try secondary.host.offers.dropFirst(count).contains {
+            try PropertyListReader.readDictionary($0.body)["tandem.configuration"] != nil
+        }
+    }
+
+    @Test("CFG-31, CFG-62: an offer whose target ends while its commit is under way is made after the return only")
+    func switchDuringTheCommitOfAnOffer() throws {
+        let (host, store) = (secondary.host, secondary.store)
+        let target = try #require(host.target)
+        host.inactiveTargets = [target]
+        store.hold(commits: true)
+        secondary.receive(try secondary.envelope(1))
+        try #require(store.heldCount > 0)
+        host.target = .vendor(.random())
+        change()
+        store.goOn()
+        secondary.scheduler.run()
+        #expect(try !isOffered(after: 0))
+        let before = host.offers.count
+        host.target = target
+        change()
+        #expect(try isOffered(after: before))
+        try secondary.answer(host.offers.count - 1)
+        #expect(secondary.status?["state"] == "applied")
+    }
+
     @Test("CFG-31, CFG-42: an app whose chosen primary is gone, and no other one is chosen, is told to read its files")
     func noneIsChosen() throws {
         try secondary.apply(try secondary.envelope(1))

@@ -72,10 +72,12 @@ final class AppOffers {
 
     // MARK: messages
 
-    /// Offers a configuration to the app of its slot.
+    /// Offers a configuration to the app of its slot, unless the target has ended while the offer's commit was under
+    /// way: the app has been told of another one by then (CFG-31), and would apply this one over it.
     func send(_ offer: ConfigurationOffer, to key: ConfigurationSlotKey) {
         let digest = SHA256.digest(offer.envelope)
         open[key, default: 0] += 1
+        guard context.isShown(key) else { return takeBack(key) }
         // Zero stands for a configuration that came through no pairing.
         let pairing = slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
         let (writes, switches) = (files.chainWrites(of: key.subject), switches[key.subject])
@@ -209,6 +211,17 @@ final class AppOffers {
             case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
             }
             if !isAnswered { offerEnded(key) }
+        }
+    }
+
+    /// An offer ends with its target unsent. It stays open until its turn: the event of the switch, which is before it,
+    /// must not take it for one whose verdict could not be stored.
+    private func takeBack(_ key: ConfigurationSlotKey) {
+        context.scheduler.start { [self] in
+            _ = await receiver?.perform(key) { [self] slot, _ in
+                offerEnded(key)
+                return slot.answerOverdue(.takenBack)
+            }
         }
     }
 
