@@ -150,6 +150,11 @@ enum Fixture {
     }
 }
 
+extension ConfigurationSlot {
+    /// The app's receiving connection has registered.
+    mutating func applicationConnected() -> ApplyTransition { applicationConnected(.registered) }
+}
+
 extension ApplyTransition {
     /// The reports of the event, in their order.
     var reports: [ReportFacts] { changes.compactMap { if case .report(let facts) = $0 { facts } else { nil } } }

@@ -44,4 +44,14 @@ import Testing
         _ = slot.timePassed(running: .seconds(10), now: Fixture.now)
         #expect(slot.trial != nil)
     }
+
+    @Test("CFG-31, CFG-62: a return whose event could not be stored is no registration when it is made up for")
+    func returnMadeUpFor() throws {
+        var slot = try Fixture.tryingSlot()
+        for _ in 0..<5 {
+            slot.applicationDisconnected(.switched)
+            #expect(slot.caughtUp(.switched, isBeingOffered: false).verdict == nil)
+        }
+        #expect(slot.trial?.attempts == 1 && slot.active?.record.version == 7)
+    }
 }

@@ -240,15 +240,15 @@ import Testing
         let context = try Fixture.context()
         var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: context)
-        #expect(slot.caughtUp(isConnected: true, isBeingOffered: true) == ApplyTransition())
+        #expect(slot.caughtUp(.registered, isBeingOffered: true) == ApplyTransition())
         // The verdict: the offer counts for none, and comes again while the app stays.
-        #expect(slot.caughtUp(isConnected: true, isBeingOffered: false).verdict == .waitingForApplication)
+        #expect(slot.caughtUp(.registered, isBeingOffered: false).verdict == .waitingForApplication)
         #expect(slot.staged?.attempts == 0)
         #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.count == 1)
         // Its going, and its coming.
-        #expect(slot.caughtUp(isConnected: false, isBeingOffered: false).verdict == .waitingForApplication)
+        #expect(slot.caughtUp(nil, isBeingOffered: false).verdict == .waitingForApplication)
         #expect(!slot.isApplicationConnected)
-        #expect(slot.caughtUp(isConnected: true, isBeingOffered: false).effects.count == 1)
+        #expect(slot.caughtUp(.registered, isBeingOffered: false).effects.count == 1)
         #expect(slot.phase == .offered && slot.isApplicationConnected)
     }
 

@@ -89,7 +89,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     }
 
     /// The app sees this slot's configuration from now on: the waiting one is offered.
-    package mutating func applicationConnected(_ arrival: Arrival = .registered) -> ApplyTransition {
+    package mutating func applicationConnected(_ arrival: Arrival) -> ApplyTransition {
         app.arrived(arrival)
         var transition = ApplyTransition()
         countStart(arrival, &transition)
@@ -156,11 +156,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
 
     /// Takes in what an app's connection, its end, or the end of an offer has changed, where the commit of that event
     /// failed (CFG-43).
-    /// - Parameter isBeingOffered: whether an offer of this slot has not ended.
-    package mutating func caughtUp(isConnected: Bool, isBeingOffered: Bool) -> ApplyTransition {
-        if isConnected, !isApplicationConnected { return applicationConnected() }
+    /// - Parameters:
+    ///   - arrival: how the app came to see this slot's configuration; nil if it does not see it.
+    ///   - isBeingOffered: whether an offer of this slot has not ended.
+    package mutating func caughtUp(_ arrival: Arrival?, isBeingOffered: Bool) -> ApplyTransition {
         // How the connection ended is lost with its event: a trial stays as it is.
-        guard isConnected else { return applicationDisconnected(.switched, isBeingOffered: isBeingOffered) }
+        guard let arrival else { return applicationDisconnected(.switched, isBeingOffered: isBeingOffered) }
+        if !isApplicationConnected { return applicationConnected(arrival) }
         return phase == .offered && !isBeingOffered ? answerOverdue(.notStored) : ApplyTransition()
     }
 

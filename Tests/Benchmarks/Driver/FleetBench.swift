@@ -93,7 +93,7 @@ struct FleetBench {
             profile: .full, application: key.application, role: key.role, anchor: .trusted(keys),
             target: key.target, device: device, now: now)
         var slot = ConfigurationSlot(key: key, device: device)
-        _ = slot.applicationConnected()
+        _ = slot.applicationConnected(.registered)
         let delivery = ConfigurationDelivery(pairing: item.entry.pairing, nonce: item.entry.id)
         guard case .offer(let offer)? = slot.received(item.envelope, by: delivery, in: context).effects.first else {
             throw BenchError(text: "a secondary did not offer the configuration to its app")

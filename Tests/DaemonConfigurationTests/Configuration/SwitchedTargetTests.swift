@@ -74,6 +74,25 @@ import Testing
         #expect(secondary.status?["state"] == "applied")
     }
 
+    @Test("CFG-31, CFG-62: switches back to a target for which the disk has no room are no attempts once it has")
+    func returnsOnAFullDisk() throws {
+        let (host, store) = (secondary.host, secondary.store)
+        let target = try #require(host.target)
+        host.inactiveTargets = [target]
+        secondary.receive(try secondary.envelope(1))
+        try secondary.answer(0)
+        for _ in 0..<5 {
+            host.target = .vendor(.random())
+            change()
+            store.isFull = true
+            host.target = target
+            change()
+            store.isFull = false
+            secondary.scheduler.advance(by: .seconds(11))
+        }
+        #expect(secondary.status?["trial"] == true)
+    }
+
     @Test("CFG-31, CFG-42: an app whose chosen primary is gone, and no other one is chosen, is told to read its files")
     func noneIsChosen() throws {
         try secondary.apply(try secondary.envelope(1))

@@ -330,11 +330,11 @@ final class ConfigurationReceiver {
     private func catchUp(_ key: ConfigurationSlotKey) {
         guard let slot = state.slots[key] else { return }
         // As of now: events of later connections come behind this one. Offers as of its turn: one before it may offer.
-        let isConnected = apps.isConnected(key.subject) && context.isShown(key)
-        guard slot.isApplicationConnected != isConnected || slot.phase == .offered && !offers.isOpen(key)
+        let arrival = context.isShown(key) ? apps.arrival(of: key.subject) : nil
+        guard slot.isApplicationConnected != (arrival != nil) || slot.phase == .offered && !offers.isOpen(key)
         else { return }
         enqueue(key) { [self] slot, _ in
-            slot.caughtUp(isConnected: isConnected, isBeingOffered: offers.isOpen(key))
+            slot.caughtUp(arrival, isBeingOffered: offers.isOpen(key))
         }
     }
 
@@ -410,6 +410,7 @@ final class ConfigurationReceiver {
         files.reconcile(subject, with: state)
         let key = context.shownKey(of: subject)
         guard apps.show(key, to: subject) else { return }
+        apps.switched(subject)
         disconnected(subject, .switched)
         guard isConnected else { return }
         guard let key else { return offers.reloadNothing(subject) }
@@ -433,7 +434,7 @@ final class ConfigurationReceiver {
         let key = context.shownKey(of: subject)
         _ = apps.show(key, to: subject)
         guard let key else { return }
-        enqueue(key) { slot, _ in slot.applicationConnected() }
+        enqueue(key) { slot, _ in slot.applicationConnected(.registered) }
     }
 
     /// Makes the files of an app that has registered those of the state in force, and has the app read them (CFG-116).

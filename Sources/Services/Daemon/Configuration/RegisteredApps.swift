@@ -24,8 +24,8 @@ struct RegisteredApps {
     }
 
     private var anchors: [KeySubject: Anchor] = [:]
-    /// The apps with receiving connections.
-    private var connected: Set<KeySubject> = []
+    /// The apps with receiving connections, and how they came to see the files that they see.
+    private var connected: [KeySubject: ConfigurationSlot.Arrival] = [:]
     /// The schemas that the connected apps have named.
     private var schemas: [ApplicationIdentifier: [UInt8]] = [:]
     /// The slots whose files the apps have seen last; nil inside for an app that has no target.
@@ -33,7 +33,8 @@ struct RegisteredApps {
     /// The apps whose code allows invalid signatures (CFG-22).
     private var waiving: Set<ApplicationIdentifier> = []
 
-    func isConnected(_ subject: KeySubject) -> Bool { connected.contains(subject) }
+    /// How an app came to see the files that it sees; nil if it is not connected.
+    func arrival(of subject: KeySubject) -> ConfigurationSlot.Arrival? { connected[subject] }
 
     /// SHA-256 of the schema of a connected app.
     func schema(of app: ApplicationIdentifier) -> [UInt8]? { schemas[app] }
@@ -44,7 +45,7 @@ struct RegisteredApps {
     /// An app's receiving connection has registered.
     mutating func registered(_ registration: TandemSession.Registration, as subject: KeySubject) {
         let (app, pem) = (subject.application, registration.anchor)
-        connected.insert(subject)
+        connected[subject] = .registered
         schemas[app] = registration.schema
         if registration.allowsInvalidSignatures { waiving.insert(app) } else { waiving.remove(app) }
         if anchors[subject]?.pem != pem { anchors[subject] = pem.map { Anchor(pem: $0) } }
@@ -56,9 +57,12 @@ struct RegisteredApps {
         shown.updateValue(key, forKey: subject) != .some(key)
     }
 
+    /// The app sees another target's files without a new registration.
+    mutating func switched(_ subject: KeySubject) { connected[subject]? = .switched }
+
     /// The app's receiving connection is gone.
     mutating func disconnected(_ subject: KeySubject) {
-        connected.remove(subject)
+        connected[subject] = nil
         schemas[subject.application] = nil
     }
 
