@@ -54,4 +54,21 @@ import Testing
         }
         #expect(slot.trial?.attempts == 1 && slot.active?.record.version == 7)
     }
+
+    @Test(
+        "CFG-62, CFG-113: a start that has ended stays counted, also if a later process cannot judge after a switch",
+        arguments: [true, false])
+    func startOfAnEarlierProcess(_ endsElsewhere: Bool) throws {
+        var slot = try Fixture.tryingSlot()
+        slot.applicationDisconnected()
+        _ = slot.applicationConnected()
+        #expect(slot.trial?.attempts == 2)
+        if endsElsewhere { slot.applicationDisconnected(.switched) }
+        slot.applicationDisconnected()
+        // The next process has registered with another target.
+        _ = slot.applicationConnected(.switched)
+        slot.note(nil, hasAnswered: false, cannotJudge: true)
+        _ = slot.reloaded()
+        #expect(slot.trial?.attempts == 2)
+    }
 }

@@ -87,7 +87,13 @@ struct ApplicationPresence: Sendable, Equatable {
         return hasCountedStart
     }
 
-    mutating func left() { isConnected = false }
+    /// The app sees the slot's configuration no longer, or has ended where it saw another target's; returns whether it
+    /// did see it. A start that ended by itself stays counted, whatever a later process answers.
+    mutating func left(_ ending: ConfigurationSlot.Ending) -> Bool {
+        defer { isConnected = false }
+        if ending != .switched { hasCountedStart = false }
+        return isConnected
+    }
 
     /// The reports with the news for the senders about the loading of a configuration; nil if there is nothing new, or
     /// not yet.

@@ -103,8 +103,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
     package mutating func applicationDisconnected(
         _ ending: Ending = .lost, isBeingOffered: Bool = true
     ) -> ApplyTransition {
-        guard isApplicationConnected else { return ApplyTransition() }
-        app.left()
+        guard app.left(ending) else { return ApplyTransition() }
         let lapse: Lapse = ending == .switched ? .takenBack : .unanswered
         var transition = answerOverdue(isBeingOffered ? lapse : .notStored)
         guard let trial else { return transition }
