@@ -163,8 +163,11 @@ package struct ApplyTransition: Sendable, Equatable {
     /// not hold it back.
     package private(set) var recalled: Set<ConfigurationDelivery> = []
 
-    /// Whether another configuration waits for the app from now on.
-    package var stages: Bool { changes.contains { if case .staged(_?) = $0 { true } else { false } } }
+    /// Whether another configuration waits for the app from now on. One that has waited for the end of a trial (CFG-61)
+    /// is none: its file must not keep that end from its commit.
+    package var stages: Bool {
+        changes.contains { if case .staged(_?) = $0 { true } else { false } } && !changes.contains(.trial(nil))
+    }
 
     mutating func add(_ change: ApplyChange) { changes.append(change) }
 

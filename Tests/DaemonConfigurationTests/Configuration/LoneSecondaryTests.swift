@@ -317,4 +317,27 @@ import Testing
         #expect(!isDiskFull || strict.waiting.count == 2, "the failure and the end")
         #expect(!strict.service.signedValues(of: strict.queue.app).isWaived && access(path, F_OK) != 0)
     }
+
+    @Test("CFG-61, CFG-63: key sets that cannot be written keep no trial from its end while a waived version waits")
+    func endOfATrialWithoutKeySets() throws {
+        let lenient = try LoneSecondary(allowsInvalidSignatures: true)
+        let registration = TandemSession.Registration(allowsInvalidSignatures: true)
+        try lenient.trustKeySet()
+        lenient.host.takesOffers = true
+        lenient.connect(registration)
+        try lenient.apply(try lenient.envelope(1))
+        lenient.receive(try lenient.envelope(2))
+        try lenient.answer(lenient.host.offers.count - 1)
+        lenient.receive(try lenient.envelope(3, signedWith: ConfigurationPrivateKey.generate()))
+        #expect(lenient.status?["trial"] == true)
+        // A directory in the file's place.
+        let path = lenient.file(KeySetChainFile.name)
+        try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        for _ in 1..<ConfigurationLimits.attempts {
+            lenient.disconnect()
+            lenient.connect(registration)
+        }
+        lenient.disconnect()
+        #expect(lenient.status?["trial"] != true && lenient.status?["version"] == 1)
+    }
 }
