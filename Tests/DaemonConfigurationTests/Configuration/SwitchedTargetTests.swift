@@ -48,9 +48,12 @@ import Testing
 
     /// The app has been offered something, and not only been told to read its files.
     private func isOffered(after count: Int) throws -> Bool {
-        try secondary.host.offers.dropFirst(count).contains {
-            try PropertyListReader.readDictionary($0.body)["tandem.configuration"] != nil
-        }
+        try messages(after: count).contains { $0["tandem.configuration"] != nil }
+    }
+
+    /// The messages of the daemon to the app that follow so many.
+    private func messages(after count: Int) throws -> [PropertyListDictionary] {
+        try secondary.host.offers.dropFirst(count).map { try PropertyListReader.readDictionary($0.body) }
     }
 
     @Test("CFG-31, CFG-62: an offer whose target ends while its commit is under way is made after the return only")
@@ -99,9 +102,21 @@ import Testing
         let before = secondary.host.offers.count
         secondary.host.target = nil
         change()
-        let told = secondary.host.offers.dropFirst(before)
-        let messages = try told.map { try PropertyListReader.readDictionary($0.body) }
-        #expect(messages == [["tandem.reload": true]])
+        #expect(try messages(after: before) == [["tandem.reload": true]])
+        #expect(access(secondary.file("configuration.plist"), F_OK) != 0)
+    }
+
+    @Test("CFG-31, CFG-116: an app that registers without a target, and whose old files go then, is told to read them")
+    func noneIsChosenBeforeARegistration() throws {
+        try secondary.apply(try secondary.envelope(1))
+        secondary.disconnect()
+        secondary.scheduler.advance(by: .seconds(11))
+        // The daemon ended before the files were removed.
+        secondary.host.target = nil
+        try #require(access(secondary.file("configuration.plist"), F_OK) == 0)
+        let before = secondary.host.offers.count
+        secondary.connect()
+        #expect(try messages(after: before) == [["tandem.reload": true]])
         #expect(access(secondary.file("configuration.plist"), F_OK) != 0)
     }
 }

@@ -443,7 +443,11 @@ final class ConfigurationReceiver {
     private func checkFiles(of subject: KeySubject, namesSchema: Bool) {
         committed.inTurn { [self] in
             let wereOthers = files.rewriteDiffering(subject, with: state)
-            guard let key = context.shownKey(of: subject) else { return }
+            guard let key = context.shownKey(of: subject) else {
+                // Those of a target that has ended (CFG-31).
+                if wereOthers { offers.reloadNothing(subject) }
+                return
+            }
             if wereOthers || namesSchema && state[key].shown != nil { offers.reload(key) }
         }
     }
