@@ -66,7 +66,8 @@ package struct LoadReports: Sendable, Equatable {
 }
 
 extension LoadReports {
-    /// The fields of the last one, as an earlier release has written its only one, and the others beside them.
+    /// The fields of the last one, and the others beside them. Rows of earlier releases have only the former; these
+    /// releases read no row with others.
     package var dictionary: PropertyListDictionary {
         var fields = entries.last?.fields ?? [:]
         fields["v"] = 1
