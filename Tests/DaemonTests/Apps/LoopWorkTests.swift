@@ -5,6 +5,7 @@ import TandemBase
 import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemSession
+import TandemStore
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -129,6 +130,29 @@ private final class Answerer: ControlResponder {
         scheduler.run()
         #expect(done.map(\.answer) == [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2])
         #expect(Set(done.map(\.turn)).count == 12)
+    }
+
+    @Test("SES-93: judgements that wait for the end of a commit run one in a turn, and users go round")
+    func judgements() {
+        let judgements = JudgementTurns(LoopWork(on: scheduler))
+        let committed = CommittedState(0, in: LoopStore(UnwillingStore(), on: scheduler))
+        var turns: TurnCount?
+        var judged: [(user: UInt32, turn: Int)] = []
+        scheduler.start { await committed.hold() }
+        for user in [UInt32](repeating: 2000, count: 10) + [2001] {
+            scheduler.start {
+                await judgements.begin(of: user)
+                _ = try? await committed.commit { _ in Commit([]) { judged.append((user, turns?.count ?? 0)) } }
+                judgements.end()
+            }
+        }
+        scheduler.run()
+        #expect(judged.isEmpty, "the commit is under way")
+        turns = TurnCount(of: scheduler, turns: 100)
+        committed.release()
+        scheduler.run()
+        #expect(judged.count == 11 && Set(judged.map(\.turn)).count == 11, "one in a turn")
+        #expect(judged.firstIndex { $0.user == 2001 } == 2)
     }
 }
 

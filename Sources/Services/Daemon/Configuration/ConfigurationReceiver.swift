@@ -28,6 +28,7 @@ final class ConfigurationReceiver {
     private var signers = SignerLooks()
     private let offers: AppOffers
     private let reports: ReportSubmissions
+    private let judgements: JudgementTurns
     /// Chains whose last steps are on their way to their apps' directories.
     private let growing: CoalescedActions<KeySubject>
     weak var keys: KeyChanges?
@@ -36,6 +37,7 @@ final class ConfigurationReceiver {
     init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
         self.context = context
         reports = ReportSubmissions(context)
+        judgements = JudgementTurns(context.parts)
         self.files = files
         committed = CommittedState(state, in: store)
         growing = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.chainFile)
@@ -134,6 +136,7 @@ final class ConfigurationReceiver {
     ) async -> ApplyTransition? {
         let refusal = await schemaRefusal(of: envelope, for: key)
         var next: ConfigurationSlotKey?
+        if delivery == nil { await judgements.begin(of: device.owner(of: key.application)) }
         let transition = await perform(key) { [self] slot, context in
             // The target may have ended meanwhile, with its pairing or for another one (CFG-31).
             next = target(of: key, by: delivery)
@@ -145,6 +148,7 @@ final class ConfigurationReceiver {
             }
             return slot.received(envelope, by: delivery, in: context)
         }
+        if delivery == nil { judgements.end() }
         if let next, next != key { return await received(envelope, by: delivery, of: next) }
         logVerdict(transition, of: key)
         return transition
@@ -191,6 +195,8 @@ final class ConfigurationReceiver {
     ) async -> Result<Void, VerificationFailure>? {
         // A full disk must not keep a stolen key in force; CFG-83 bounds what that takes.
         let room: CommitRoom = ClaimedStatement(statement)?.type == .revocation ? .reserve : .ordinary
+        if source == nil { await judgements.begin(of: device.owner(of: subject.application)) }
+        defer { if source == nil { judgements.end() } }
         do throws(StoreError) {
             return try await committed.commit(room: room) { [self] next in
                 let outcome = Result { () throws(VerificationFailure) in
