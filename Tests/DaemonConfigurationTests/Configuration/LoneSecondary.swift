@@ -164,7 +164,7 @@ final class LoneSecondary {
     /// The app's row of `status`.
     var status: PropertyListDictionary? {
         var rows: [PropertyListDictionary] = []
-        scheduler.start { [service] in rows = await service.status.describe(nil) }
+        scheduler.start { [service] in rows = await service.status.describe(nil, to: 0) }
         scheduler.run()
         return rows.first
     }

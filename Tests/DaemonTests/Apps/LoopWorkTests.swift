@@ -121,7 +121,7 @@ private final class Answerer: ControlResponder {
         for answer in 0..<3 {
             scheduler.start {
                 for _ in 0..<4 {
-                    await work.nextPiece()
+                    await work.nextPiece(of: nil)
                     done.append((answer, turns.count))
                 }
             }
@@ -130,6 +130,22 @@ private final class Answerer: ControlResponder {
         scheduler.run()
         #expect(done.map(\.answer) == [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2])
         #expect(Set(done.map(\.turn)).count == 12)
+    }
+
+    @Test("SES-93: parts of answers go round by user, however many answers of one are worked out")
+    func partsOfUsers() {
+        let parts = LoopWork(on: scheduler)
+        var done: [UInt32] = []
+        for user in [UInt32](repeating: 2000, count: 50) + [0] {
+            scheduler.start {
+                var pace = AnswerPace(parts, of: user)
+                for _ in 0..<3 * AnswerPace.stepsAtOnce { await pace.step() }
+                done.append(user)
+            }
+        }
+        #expect(done.isEmpty)
+        scheduler.run()
+        #expect(done.count == 51 && done.first == 0, "three parts, each behind one of the other user")
     }
 
     @Test("SES-93: judgements that wait for the end of a commit run one in a turn, and users go round")

@@ -23,16 +23,17 @@ final class LoopWork {
     }
 
     /// Does a piece in a later turn.
-    /// - Parameter user: nil for work that goes on whoever has asked for it.
+    /// - Parameter user: nil for work of this device's operators, and for what goes on whoever has asked for it.
     func wait(of user: UInt32?, _ piece: @escaping () -> Void) {
         turns.append(piece, of: user)
         awaitNextTurn()
     }
 
     /// Waits for a later turn, in which work that is under way goes on.
-    func nextPiece() async {
+    /// - Parameter user: as in ``wait(of:_:)``.
+    func nextPiece(of user: UInt32?) async {
         // Unsafe, because a scheduler that stops drops what waits: no misuse to report.
-        await withUnsafeContinuation { continuation in wait(of: nil) { continuation.resume() } }
+        await withUnsafeContinuation { continuation in wait(of: user) { continuation.resume() } }
     }
 
     /// The timer is set at the end of the turn, and so is due in the next one, after the events of that.

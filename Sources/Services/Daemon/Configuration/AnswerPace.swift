@@ -1,5 +1,5 @@
 // Pace of an answer whose work grows with apps and devices: it is worked out in parts, and the loop serves others
-// between two of them. Of all answers that are worked out, one part is done in a turn.
+// between two of them. Of all answers that are worked out, one part is done in a turn, and users go round (SES-93).
 
 /// The steps of one answer; for code that runs on the loop.
 struct AnswerPace {
@@ -7,14 +7,17 @@ struct AnswerPace {
     static let stepsAtOnce = 1024
 
     private let parts: LoopWork
+    private let user: UInt32?
     private var steps = 0
 
-    /// - Parameter parts: those of all answers.
-    init(_ parts: LoopWork) { self.parts = parts }
+    /// - Parameters:
+    ///   - parts: those of all answers.
+    ///   - user: the one who has asked; nil where only operators may ask.
+    init(_ parts: LoopWork, of user: UInt32? = nil) { (self.parts, self.user) = (parts, user) }
 
     /// Takes one more step; after the last one of a part the caller goes on in a later turn.
     mutating func step() async {
         steps += 1
-        if steps.isMultiple(of: Self.stepsAtOnce) { await parts.nextPiece() }
+        if steps.isMultiple(of: Self.stepsAtOnce) { await parts.nextPiece(of: user) }
     }
 }

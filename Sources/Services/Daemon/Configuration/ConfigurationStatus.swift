@@ -85,26 +85,26 @@ struct ConfigurationStatus {
         context.shownKey(of: context.subject(of: app)).flatMap { receiver.state.slots[$0]?.stateName }
     }
 
-    /// The configurations of these apps (nil: all), for `status`.
-    func describe(_ apps: Set<ApplicationIdentifier>?) async -> [PropertyListDictionary] {
+    /// The configurations of these apps (nil: all), for `status` of a user.
+    func describe(_ apps: Set<ApplicationIdentifier>?, to user: UInt32) async -> [PropertyListDictionary] {
         let isShown = { (key: ConfigurationSlotKey) in apps?.contains(key.application) ?? true }
         let own = receiver.state.slots.values.filter { isShown($0.key) }
             .sorted { ($0.key.application, $0.key.target.text) < ($1.key.application, $1.key.target.text) }
             .map { describe($0) }
-        let forwarded = await lastDeliveries(where: isShown)
+        let forwarded = await lastDeliveries(where: isShown, to: user)
         return own + forwarded.map { describe($0) }
     }
 
     /// The last deliveries, as many as one answer has.
     private func lastDeliveries(
-        where isShown: (ConfigurationSlotKey) -> Bool
+        where isShown: (ConfigurationSlotKey) -> Bool, to user: UInt32
     ) async -> [ForwardedConfiguration] {
         var last: [ForwardedConfiguration] = []
         func sort() {
             last.sort { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
             last.removeFirst(max(0, last.count - DesiredStatus.rowLimit))
         }
-        var pace = AnswerPace(context.parts)
+        var pace = AnswerPace(context.parts, of: user)
         for delivery in forwarder.state.deliveries {
             await pace.step()
             guard isShown(delivery.key) else { continue }

@@ -28,7 +28,8 @@ struct StatusCommand: ControlCommand {
         let shown = caller.isOperator ? nil : Set(apps.map(\.app))
         var status: PropertyListDictionary = [
             "applications": .array(apps.map { .dictionary($0.status(on: node)) }),
-            "configurations": .array(await node.configuration.status.describe(shown).map { .dictionary($0) }),
+            "configurations": .array(
+                await node.configuration.status.describe(shown, to: caller.user).map { .dictionary($0) }),
         ]
         guard caller.isOperator else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }

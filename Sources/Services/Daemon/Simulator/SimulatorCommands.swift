@@ -88,7 +88,7 @@ private struct SimulatedStatusCommand: ControlCommand {
         if let signed = device.signed {
             let desired = signed.desired
             rows.desired = await desired.rows(of: desired.keys(of: nil)).rows
-            rows.configurations = await signed.status.describe(nil)
+            rows.configurations = await signed.status.describe(nil, to: caller.user)
         }
         return [
             "desired": .array(rows.desired.map { .dictionary($0) }),
