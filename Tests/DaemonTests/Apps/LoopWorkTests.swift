@@ -37,8 +37,14 @@ private final class TurnCount {
 private final class Answerer: ControlResponder {
     private(set) var asked: [(user: UInt32, turn: Int)] = []
     private let turns: TurnCount
+    /// The command that it does not know.
+    var unknown: String?
 
     init(_ turns: TurnCount) { self.turns = turns }
+
+    func refusal(of request: ControlRequest) -> ControlFailure? {
+        request.command == unknown ? ControlFailure(.unknownCommand, "") : nil
+    }
 
     func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
         asked.append((request.caller.user, turns.count))
@@ -111,6 +117,49 @@ private final class Answerer: ControlResponder {
         try burst(3, from: client)
         scheduler.run()
         #expect(answerer.asked.isEmpty && client.isClosed && device.endpoint.connectionCount == 0)
+    }
+
+    @Test("LIM-159: requests wait up to their user's share; the first one of a user waits whatever its size")
+    func share() {
+        let work = LoopWork(on: scheduler)
+        var begun = 0
+        func wait(_ user: UInt32, _ bytes: Int) -> Bool { work.wait(of: user, holding: bytes) { begun += 1 } }
+        #expect((0..<6).map { _ in wait(2000, 512 << 10) } == [true, true, true, true, false, false])
+        #expect(wait(2001, 3 << 20) && !wait(2001, 1))
+        scheduler.run()
+        #expect(begun == 5 && wait(2000, 512 << 10), "what has had its turn leaves its room")
+    }
+
+    @Test("SES-93, LIM-159: a request that has to wait beyond the share is answered full, and another user's is not")
+    func full() throws {
+        let answerer = Answerer(TurnCount(of: scheduler, turns: 0))
+        device.endpoint.controlResponder = answerer
+        let (client, other) = (try device.greet(user: 2000), try device.greet(user: 2001))
+        let work = device.endpoint.accounts.work
+        for _ in 0..<20 { work.wait(of: 2000) {} }
+        #expect(work.wait(of: 2000, holding: 4 << 20) {})
+        try burst(1, from: client)
+        try burst(1, from: other)
+        scheduler.run()
+        #expect(client.received(.result).map(\.name) == ["full"] && other.received(.result).map(\.code) == [0])
+        try burst(1, from: client)
+        scheduler.run()
+        #expect(client.received(.result).last?.code == 0 && answerer.asked.map(\.user) == [2001, 2000])
+    }
+
+    @Test("SES-93: an unknown command is answered without a turn")
+    func unknown() throws {
+        let answerer = Answerer(TurnCount(of: scheduler, turns: 0))
+        answerer.unknown = "x"
+        device.endpoint.controlResponder = answerer
+        let client = try device.greet(user: 2000)
+        let work = device.endpoint.accounts.work
+        var names: [String?]?
+        for _ in 0..<20 { work.wait(of: 2000) {} }
+        work.wait(of: 2000) { names = client.received(.result).map(\.name) }
+        try client.send(Envelope(.control, id: .random(), command: "x"))
+        scheduler.run()
+        #expect(names == ["unknown-command"] && answerer.asked.isEmpty)
     }
 
     @Test("SES-93: answers that are worked out in parts take turns, one part in each")

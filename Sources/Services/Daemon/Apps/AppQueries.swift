@@ -46,8 +46,10 @@ final class AppQueries {
         if let (code, name) = obstacle(to: query, connection) { return refuse(query, code, name, connection) }
         do throws(AnswerName) {
             switch try query.question() {
-            case .schema(let document): connection.inTurn { self.take(document, query, connection) }
-            case .apply(let envelope): connection.inTurn { self.apply(envelope, query, connection) }
+            case .schema(let document):
+                inTurn(holding: document.count, query, connection) { self.take(document, query, connection) }
+            case .apply(let envelope):
+                inTurn(holding: envelope.count, query, connection) { self.apply(envelope, query, connection) }
             case .budget: budget(query, in: try pairing(of: query), connection)
             case .outstanding(let ordinal): outstanding(query, try queue(of: query), after: ordinal, connection)
             case .cancel(let item): cancel(item, query, try queue(of: query), connection)
@@ -203,6 +205,13 @@ final class AppQueries {
     }
 
     // MARK: configuration
+
+    private func inTurn(
+        holding bytes: Int, _ query: QueryFrame, _ connection: HostAppConnection, _ work: @escaping () -> Void
+    ) {
+        if connection.inTurn(holding: bytes, work) { return }
+        refuse(query, .genericError, .tooManyRequests, connection)
+    }
 
     /// Judges a configuration that an app hands over, as `apply` of an operator does: it has no other authority.
     private func apply(_ envelope: [UInt8], _ query: QueryFrame, _ connection: HostAppConnection) {

@@ -96,4 +96,11 @@ extension PropertyListValue {
 package protocol ControlResponder: AnyObject {
     /// Answers by calling `completion` exactly once, now or later, on the loop.
     func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void)
+
+    /// Why the command of a request is not the caller's, or unknown; nil if it is carried out. A look into a table.
+    func refusal(of request: ControlRequest) -> ControlFailure?
+}
+
+extension ControlResponder {
+    package func refusal(of request: ControlRequest) -> ControlFailure? { nil }
 }

@@ -110,17 +110,24 @@ final class HostAppConnection {
 
     /// Begins work that is more than a look into a table: now, or in a later turn of the loop (SES-93). The connection
     /// is not read while it waits, so that no other work of it can wait beside it.
-    func inTurn(_ work: @escaping () -> Void) {
+    /// - Parameter bytes: of the request, which is held while it waits.
+    /// - Returns: false if it would have to wait, and others of its user leave no room for it (LIM-159).
+    func inTurn(holding bytes: Int, _ work: @escaping () -> Void) -> Bool {
         let turns = endpoint.accounts.work
-        if turns.beginsNow() { return work() }
+        if turns.beginsNow() {
+            work()
+            return true
+        }
         let held = port
-        if let held { held.pauseReading() } else { channel.pauseReading() }
-        turns.wait(of: credentials.user) { [self] in
+        let waits = turns.wait(of: credentials.user, holding: bytes) { [self] in
             if let held { held.resumeReading() } else { channel.resumeReading() }
             // The connection may have ended meanwhile.
             if case .closing = phase { return }
             work()
         }
+        guard waits else { return false }
+        if let held { held.pauseReading() } else { channel.pauseReading() }
+        return true
     }
 
     private func unexpected(_ envelope: Envelope, _ place: String) {
@@ -153,9 +160,9 @@ final class HostAppConnection {
     private func receive(_ frame: Frame, _ envelope: Envelope) throws(WireError) {
         switch phase {
         case .opening: try greet(envelope)
-        case .greeted(let capabilities): try begin(envelope, capabilities)
+        case .greeted(let capabilities): try begin(frame, envelope, capabilities)
         case .registered, .receiving: if let port { try take(frame, envelope, port) }
-        case .controlling(let open): try control(envelope, open)
+        case .controlling(let open): try control(envelope, frame.count, open)
         case .registering, .closing: break
         }
     }
@@ -181,7 +188,7 @@ final class HostAppConnection {
         send(HelloFrame(answer))
     }
 
-    private func begin(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
+    private func begin(_ frame: Frame, _ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         guard envelope.kind.mayBeSent(by: .greeted) else { return unexpected(envelope, "before register") }
         switch envelope.kind {
         case .register where seat == .reserved: refuse(endpoint.seats.refusal(of: credentials.user))
@@ -189,7 +196,7 @@ final class HostAppConnection {
         case .control:
             let open = OpenControls()
             phase = .controlling(open)
-            try control(envelope, open)
+            try control(envelope, frame.count, open)
         default: takeUpkeep(envelope)
         }
     }
@@ -331,7 +338,7 @@ final class HostAppConnection {
     // MARK: control requests
 
     /// Takes a control request (CTL-1): each is answered once under its own identifier.
-    private func control(_ envelope: Envelope, _ open: OpenControls) throws(WireError) {
+    private func control(_ envelope: Envelope, _ bytes: Int, _ open: OpenControls) throws(WireError) {
         switch envelope.kind {
         case .control: break
         case .ping, .pong, .bye: return takeUpkeep(envelope)
@@ -351,20 +358,25 @@ final class HostAppConnection {
         }
         let caller = endpoint.registrations.caller(credentials.user)
         let request = ControlRequest(command: command, body: body, caller: caller)
-        ask(request, id, open)
+        ask(request, bytes, id, open)
     }
 
-    private func ask(_ request: ControlRequest, _ id: UniqueIdentifier, _ open: OpenControls) {
+    private func ask(_ request: ControlRequest, _ bytes: Int, _ id: UniqueIdentifier, _ open: OpenControls) {
         guard let responder = endpoint.controlResponder else {
             return answer(id, request.command, .failed(ControlFailure(.unknownCommand, "there are no commands here")))
         }
+        // Before it waits: what is not carried out needs no turn.
+        if let refusal = responder.refusal(of: request) { return answer(id, request.command, .failed(refusal)) }
         open.identifiers.insert(id)
-        inTurn { [self] in
+        let hasRoom = inTurn(holding: bytes) { [self] in
             responder.respond(to: request) { [self] answer in
                 guard open.identifiers.remove(id) != nil else { return }
                 self.answer(id, request.command, answer)
             }
         }
+        guard !hasRoom else { return }
+        open.identifiers.remove(id)
+        answer(id, request.command, .failed(ControlFailure(.full, "other requests of this user wait")))
     }
 
     private func answer(_ id: UniqueIdentifier, _ command: String, _ answer: ControlAnswer) {

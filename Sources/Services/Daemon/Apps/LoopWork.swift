@@ -8,9 +8,12 @@ import TandemReactor
 final class LoopWork {
     /// Pieces that begin in one turn of the loop (LIM-158).
     private static var pieces: Int { 1 }
+    /// Bytes of requests that wait, of all users (LIM-159).
+    private static var bytes: Int { 4 << 20 }
 
     private let scheduler: any Scheduler
     private var turns = WorkTurns<UInt32?, () -> Void>(limit: LoopWork.pieces)
+    private var held = SharedResource<UInt32>(total: LoopWork.bytes)
     private var isNextTurnDue = false
 
     init(on scheduler: any Scheduler) { self.scheduler = scheduler }
@@ -27,6 +30,21 @@ final class LoopWork {
     func wait(of user: UInt32?, _ piece: @escaping () -> Void) {
         turns.append(piece, of: user)
         awaitNextTurn()
+    }
+
+    /// Does a piece in a later turn, for which so many bytes of a user's request are held until then.
+    /// - Returns: false if the user's requests that wait already leave no room; the first one has room in any case.
+    func wait(of user: UInt32, holding bytes: Int, _ piece: @escaping () -> Void) -> Bool {
+        if held.used(by: user) == 0 {
+            held.record(bytes, of: user)
+        } else if !held.charge(bytes, to: user) {
+            return false
+        }
+        wait(of: user) { [self] in
+            held.release(bytes, of: user)
+            piece()
+        }
+        return true
     }
 
     /// Waits for a later turn, in which work that is under way goes on.

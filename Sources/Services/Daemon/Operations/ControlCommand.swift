@@ -45,12 +45,25 @@ struct ControlCommands<Daemon> {
         }
     }
 
-    private func command(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon> {
+    /// Why no command is carried out; nil if its body decides.
+    func refusal(of request: ControlRequest) -> ControlFailure? {
+        do throws(ControlFailure) {
+            _ = try served(request)
+            return nil
+        } catch { return error }
+    }
+
+    private func served(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon>.Type {
         let type = ControlName(word: request.command).flatMap(type)
         guard request.caller.isServed(with: type?.access) else {
             throw ControlFailure(.notAllowed, "only the daemon's own user and root may use this command")
         }
         guard let type else { throw ControlFailure(.unknownCommand, unknown(request.command.cutForAnswer())) }
+        return type
+    }
+
+    private func command(_ request: ControlRequest) throws(ControlFailure) -> any ControlCommand<Daemon> {
+        let type = try served(request)
         do throws(WireError) { return try type.init(request) } catch {
             throw ControlFailure(.badRequest, "\(request.command): \(error)")
         }
@@ -100,9 +113,15 @@ extension Node: ControlResponder {
         }
     }
 
+    private static var commands: ControlCommands<Node> {
+        ControlCommands(type: command) { "this daemon knows no command '\($0)'" }
+    }
+
+    package func refusal(of request: ControlRequest) -> ControlFailure? { Self.commands.refusal(of: request) }
+
     /// Carries out a control request; `completion` once, on the loop.
     package func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
-        let commands = ControlCommands(type: Self.command) { "this daemon knows no command '\($0)'" }
+        let commands = Self.commands
         loop.start { [self] in completion(await commands.answer(request, on: self)) }
     }
 }

@@ -24,11 +24,17 @@ extension SimulatedDevice: ControlResponder {
         }
     }
 
-    func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
-        let commands = ControlCommands(type: command) { name in
+    private var commands: ControlCommands<SimulatedDevice> {
+        ControlCommands(type: command) { name in
             let hint = ControlName(word: name) == nil ? "" : "; a real daemon does: tandem primary"
             return "a simulated device knows no command '\(name)'\(hint)"
         }
+    }
+
+    func refusal(of request: ControlRequest) -> ControlFailure? { commands.refusal(of: request) }
+
+    func respond(to request: ControlRequest, completion: @escaping (ControlAnswer) -> Void) {
+        let commands = commands
         endpoint.scheduler.start { [self] in completion(await commands.answer(request, on: self)) }
     }
 }
