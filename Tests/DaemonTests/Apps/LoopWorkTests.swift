@@ -119,6 +119,16 @@ private final class Answerer: ControlResponder {
         #expect(answerer.asked.isEmpty && client.isClosed && device.endpoint.connectionCount == 0)
     }
 
+    @Test("SES-93: nothing waits any longer once the last connection has ended")
+    func emptied() throws {
+        let client = try device.greet(user: 2000)
+        var begun = 0
+        for _ in 0..<1000 { device.endpoint.accounts.work.wait(of: 2000) { begun += 1 } }
+        [device.endpoint].close {}
+        scheduler.run()
+        #expect(client.isClosed && begun < 1000)
+    }
+
     @Test("LIM-159: requests wait up to their user's share; the first one of a user waits whatever its size")
     func share() {
         let work = LoopWork(on: scheduler)
@@ -136,6 +146,7 @@ private final class Answerer: ControlResponder {
         device.endpoint.controlResponder = answerer
         let (client, other) = (try device.greet(user: 2000), try device.greet(user: 2001))
         let work = device.endpoint.accounts.work
+        #expect(work.beginsNow(), "so that what comes next has to wait")
         for _ in 0..<20 { work.wait(of: 2000) {} }
         #expect(work.wait(of: 2000, holding: 4 << 20) {})
         try burst(1, from: client)

@@ -110,6 +110,7 @@ final class LocalAccounts {
     func closed(of user: UInt32) {
         guard let count = queues[user]?.connections else { return }
         if count > 1 { queues[user]?.connections = count - 1 } else { queues[user] = nil }
+        if queues.isEmpty { work.removeAll() }
     }
 
     private func account(of user: UInt32) -> QueueAccount {

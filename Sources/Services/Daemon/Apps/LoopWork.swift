@@ -47,6 +47,15 @@ final class LoopWork {
         return true
     }
 
+    /// No connection is left that could want what waits. Pieces hold their connections, and through them this queue: a
+    /// loop that stops would keep them for ever.
+    func removeAll() {
+        // What is dropped here ends after the access to the queue.
+        var dropped = WorkTurns<UInt32?, () -> Void>(limit: Self.pieces)
+        swap(&dropped, &turns)
+        held = SharedResource(total: Self.bytes)
+    }
+
     /// Waits for a later turn, in which work that is under way goes on.
     /// - Parameter user: as in ``wait(of:_:)``.
     func nextPiece(of user: UInt32?) async {

@@ -21,7 +21,8 @@ final class JudgementTurns {
 
     /// The judgement is over; the next one begins in a later turn.
     func end() {
-        parts.wait(of: nil) { [self] in
+        parts.wait(of: nil) { [weak self] in
+            guard let self else { return }
             if let next = waiting.next() { next.element.resume() } else { isUnderWay = false }
         }
     }
