@@ -5,6 +5,7 @@ import TandemBase
 import TandemDaemonTestSupport
 import TandemPropertyList
 import TandemSession
+import TandemSignedConfiguration
 import TandemStore
 import TandemTestSupport
 import TandemWire
@@ -229,6 +230,26 @@ private final class Answerer: ControlResponder {
         scheduler.run()
         #expect(judged.count == 11 && Set(judged.map(\.turn)).count == 11, "one in a turn")
         #expect(judged.firstIndex { $0.user == 2001 } == 2)
+    }
+
+    @Test("SES-93: anchors of registrations take turns with what else is judged, and of each app the last one waits")
+    func anchors() throws {
+        let judgements = JudgementTurns(LoopWork(on: scheduler))
+        let turns = TurnCount(of: scheduler, turns: 100)
+        let names = ["org.example.a", "org.example.b", "org.example.c"]
+        let apps = try names.map { KeySubject(application: try ApplicationIdentifier($0), role: .secondary) }
+        var judged: [(anchor: String, turn: Int)] = []
+        for number in 0..<30 {
+            scheduler.start {
+                guard let anchor = await judgements.begin("\(number)", of: apps[number % 3], by: 2000) else { return }
+                judged.append((anchor, turns.count))
+                judgements.end()
+            }
+        }
+        scheduler.run()
+        // The first one began at once, and did not wait.
+        #expect(judged.map(\.anchor) == ["0", "28", "29", "27"])
+        #expect(Set(judged.map(\.turn)).count == 4)
     }
 }
 

@@ -36,8 +36,7 @@ final class ConfigurationReceiver {
 
     init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
         self.context = context
-        reports = ReportSubmissions(context)
-        judgements = JudgementTurns(context.parts)
+        (reports, judgements) = (ReportSubmissions(context), JudgementTurns(context.parts))
         self.files = files
         committed = CommittedState(state, in: store)
         growing = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.chainFile)
@@ -460,8 +459,7 @@ final class ConfigurationReceiver {
 
     /// Whether an app has registered last with another anchor than the trusted one (CTL-27).
     func isConflicting(_ subject: KeySubject) -> Bool {
-        guard let trusted = state.anchors[subject] else { return false }
-        return apps.isConflicting(with: trusted)
+        state.anchors[subject].map { apps.isConflicting(with: $0) } ?? false
     }
 
     /// The operator has removed an app.
@@ -523,7 +521,11 @@ final class ConfigurationReceiver {
     }
 
     private func learnSoon(_ pem: String, for key: KeySubject) {
-        context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
+        context.scheduler.start { [self] in
+            guard let pem = await judgements.begin(pem, of: key, by: device.owner(of: key.application)) else { return }
+            _ = await learn(pem, for: key, from: .application)
+            judgements.end()
+        }
     }
 
     private func log(_ learning: ConfigurationAnchors.Learning, _ key: KeySubject) {
