@@ -27,7 +27,8 @@ struct WorkTurnsTests {
         #expect(now.count == pieces)
         #expect(later.map(\.count).reduce(pieces, +) == 7 && later.allSatisfy { $0.count <= pieces })
         #expect(
-            later.drop { $0.count == pieces }.dropFirst().allSatisfy { $0.isEmpty }, "none was left out before the last")
+            later.drop { $0.count == pieces }.dropFirst().allSatisfy { $0.isEmpty }, "none was left out before the last"
+        )
         let again = bring("aaaaaaa", to: &turns)
         #expect(again.count == pieces, "a turn without work is free")
     }

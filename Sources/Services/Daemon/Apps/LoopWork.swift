@@ -50,7 +50,7 @@ final class LoopWork {
     /// No connection is left that could want what waits. Pieces hold their connections, and through them this queue: a
     /// loop that stops would keep them for ever.
     func removeAll() {
-        // What is dropped here ends after the access to the queue.
+        // The pieces that are dropped here end after the access to the queue.
         var dropped = WorkTurns<UInt32?, () -> Void>(limit: Self.pieces)
         swap(&dropped, &turns)
         held = SharedResource(total: Self.bytes)

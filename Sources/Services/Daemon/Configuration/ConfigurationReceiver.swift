@@ -338,9 +338,7 @@ final class ConfigurationReceiver {
         let arrival = context.isShown(key) ? apps.arrival(of: key.subject) : nil
         guard slot.isApplicationConnected != (arrival != nil) || slot.phase == .offered && !offers.isOpen(key)
         else { return }
-        enqueue(key) { [self] slot, _ in
-            slot.caughtUp(arrival, isBeingOffered: offers.isOpen(key))
-        }
+        enqueue(key) { [self] slot, _ in slot.caughtUp(arrival, isBeingOffered: offers.isOpen(key)) }
     }
 
     private func tryFullQueues() {
@@ -438,8 +436,7 @@ final class ConfigurationReceiver {
         checkFiles(of: subject, namesSchema: registration.schema != nil)
         let key = context.shownKey(of: subject)
         _ = apps.show(key, to: subject)
-        guard let key else { return }
-        enqueue(key) { slot, _ in slot.applicationConnected(.registered) }
+        if let key { enqueue(key) { slot, _ in slot.applicationConnected(.registered) } }
     }
 
     /// Makes the files of an app that has registered those of the state in force, and has the app read them (CFG-116).
@@ -448,11 +445,9 @@ final class ConfigurationReceiver {
     private func checkFiles(of subject: KeySubject, namesSchema: Bool) {
         committed.inTurn { [self] in
             let wereOthers = files.rewriteDiffering(subject, with: state)
-            guard let key = context.shownKey(of: subject) else {
-                // Those of a target that has ended (CFG-31).
-                if wereOthers { offers.reloadNothing(subject) }
-                return
-            }
+            let key = context.shownKey(of: subject)
+            // Without a target they were those of one that has ended (CFG-31).
+            guard let key else { return wereOthers ? offers.reloadNothing(subject) : () }
             if wereOthers || namesSchema && state[key].shown != nil { offers.reload(key) }
         }
     }
