@@ -3,7 +3,9 @@
 
 import TandemBase
 import TandemDaemonTestSupport
+import TandemOperations
 import TandemPropertyList
+import TandemReactor
 import TandemSession
 import TandemSignedConfiguration
 import TandemStore
@@ -97,12 +99,13 @@ private final class Answerer: ControlResponder {
 
     @Test("SES-93, LIM-18: a connection is not read while a request of it waits, so that a burst is not too many")
     func notRead() throws {
-        device.endpoint.controlResponder = Answerer(TurnCount(of: scheduler, turns: 0))
+        let answerer = Answerer(TurnCount(of: scheduler, turns: 0))
+        device.endpoint.controlResponder = answerer
         let client = try device.greet()
         try burst(200, from: client)
         try client.send(Envelope(.ping, id: .random()))
         scheduler.run()
-        #expect(client.received(.result).map(\.code) == [Int](repeating: 0, count: 200))
+        #expect(client.received(.result).map(\.code) == [Int](repeating: 0, count: 200) && answerer.asked.count == 200)
         #expect(client.envelopes.last?.kind == .pong, "its further frames follow in their order")
     }
 
