@@ -105,7 +105,7 @@ import Testing
         #expect(refusal(["results": results("applied", "applied")]) == nil)
         let cut = refusal(["results": results("applied"), "leftOut": ["results": 1500]])
         #expect(cut?.contains("1500 more secondaries are not known") == true)
-        #expect(refusal(["results": results("applied", "rollback")])?.contains("kiosk: rollback") == true)
+        #expect(refusal(["results": results("applied", "rollback")])?.contains(": rollback") == true)
         #expect(refusal(["results": results()])?.contains("no paired secondary") == true)
     }
 

@@ -210,7 +210,7 @@ import Testing
         for content in documents {
             var cache = SchemaCache()
             let document = try Self.document(content)
-            #expect(document.bytes.count < 50_000)
+            #expect(document.bytes.count < 200_000)
             for number in 0..<8 { cache.insert(document, [UInt8(number)]) }
             #expect(cache.document([0]) == nil && cache.document([6]) != nil && cache.document([7]) != nil)
         }

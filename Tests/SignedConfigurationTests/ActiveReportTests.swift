@@ -39,7 +39,8 @@ import Testing
             fleet.now = fleet.now + .seconds(-3_600)
             // Applied again because its lifetime may be over, or the next one.
             let second = try fleet.delivered(version == 1 ? envelope : try fleet.envelope(version))
-            #expect(try fleet.report(0, second, .rejected(.rollback), text: "its reason") == nil)
+            let good = version == 1 ? nil : first
+            #expect(try fleet.report(0, second, .rejected(.rollback), good: good, text: "its reason") == nil)
             #expect(fleet.standing(0)?.verdict == "rollback" && fleet.standing(0)?.text == "its reason")
             #expect(fleet.desired.deliveries.map(\.id) == [second.entry.id])
         }

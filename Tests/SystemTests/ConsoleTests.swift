@@ -231,7 +231,7 @@ import Testing
         let refused = try await join(other)
         #expect(refused.status == 1 && refused.errors.contains("join-refused"), "\(refused)")
         let short = try #require(
-            try await devices.run("hub", "status").output.firstMatch(of: /(\w{8}) +- +- +kiosk/)
+            try await devices.run("hub", "status").output.firstMatch(of: /(\w{8}) +used +- +kiosk/)
         ).1
         let used = try await devices.run("hub", "pair-cancel", String(short))
         #expect(used.status == 1 && used.errors.contains("tandem unpair"), "\(used)")

@@ -127,7 +127,7 @@ import Testing
         network.scheduler.run()
         #expect(again.record?.pairing == first.record?.pairing)
         #expect(thief.error == .connection(.refusedByPeer(.joinRefused)))
-        #expect(thief.error?.description.contains("tandem pair") == true)
+        #expect(thief.error?.text(afterLinkTo: "hub.example:4747").contains("tandem pair") == true)
         #expect(primary.registry.pairings.count == 1)
         #expect(primary.pairingEvents.contains(.joinRefused(.consumedByAnother, peer: other.pin)))
     }

@@ -1,5 +1,6 @@
 // Handing a file to its app: once, under a safe name, whatever stands in the way.
 
+import Glibc
 import TandemBase
 import TandemFiles
 import TandemTestSupport
@@ -46,8 +47,10 @@ import Testing
     @Test("FIL-11: a directory on another file system than the spool gets no file, and the error says so")
     func otherFileSystem() throws {
         guard let disk = SmallDisk() else { return }
-        let inbox = AppInbox(of: try OwnedDirectory(path: disk.path), owner: nil)
-        let path = "\(disk.path)/inbox/\(key.pairing)/\(key.item)/a"
+        let app = "\(disk.path)/app"
+        try #require(mkdir(app, 0o700) == 0)
+        let inbox = AppInbox(of: try OwnedDirectory(path: app), owner: nil)
+        let path = "\(app)/inbox/\(key.pairing)/\(key.item)/a"
         #expect(throws: FileError.otherFileSystem(path: path)) { try inbox.move(key, named: "a", from: spool) }
         #expect(try spool.read(key) != nil)
     }
