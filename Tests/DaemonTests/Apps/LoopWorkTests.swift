@@ -7,7 +7,6 @@ import TandemOperations
 import TandemPropertyList
 import TandemReactor
 import TandemSession
-import TandemSignedConfiguration
 import TandemStore
 import TandemTestSupport
 import TandemWire
@@ -234,26 +233,6 @@ private final class Answerer: ControlResponder {
         #expect(judged.count == 11 && Set(judged.map(\.turn)).count == 11, "one in a turn")
         #expect(judged.firstIndex { $0.user == 2001 } == 2)
     }
-
-    @Test("SES-93: anchors of registrations take turns with what else is judged, and of each app the last one waits")
-    func anchors() throws {
-        let judgements = JudgementTurns(LoopWork(on: scheduler))
-        let turns = TurnCount(of: scheduler, turns: 100)
-        let names = ["org.example.a", "org.example.b", "org.example.c"]
-        let apps = try names.map { KeySubject(application: try ApplicationIdentifier($0), role: .secondary) }
-        var judged: [(anchor: String, turn: Int)] = []
-        for number in 0..<30 {
-            scheduler.start {
-                guard let anchor = await judgements.begin("\(number)", of: apps[number % 3], by: 2000) else { return }
-                judged.append((anchor, turns.count))
-                judgements.end()
-            }
-        }
-        scheduler.run()
-        // The first one began at once, and did not wait.
-        #expect(judged.map(\.anchor) == ["0", "28", "29", "27"])
-        #expect(Set(judged.map(\.turn)).count == 4)
-    }
 }
 
 @Suite struct BroughtConfigurationTests {
@@ -293,5 +272,31 @@ private final class Answerer: ControlResponder {
         #expect(try #require(judged.firstIndex { $0.app == "org.example.c" }) <= 3)
         for app in [first, second] { #expect(app.received(.answer).map(\.code) == [Int](repeating: 0, count: 30)) }
         #expect(peer.received(.message).count == 1, "what follows in its connection comes after it")
+    }
+
+    @Test("SES-93: one configuration of an app is judged at a time, also after the connection that sent it has ended")
+    func onePerApp() throws {
+        let endpoint = simulation.simulator.endpoint(.secondary)
+        var held: CheckedContinuation<ApplyAnswer, Never>?
+        var outlets = LocalEndpoint.Outlets(
+            store: { _, _ in true }, directory: { _ in nil }, connected: { _ in }, disconnected: { _, _ in })
+        outlets.apply = { _, _ in await withCheckedContinuation { held = $0 } }
+        endpoint.connect(outlets)
+        for isFirst in [true, false] {
+            let app = try simulation.app(.secondary, "org.example.a")
+            try app.send(apply("org.example.a"))
+            simulation.scheduler.run()
+            #expect(app.received(.answer).map(\.name) == (isFirst ? [] : ["too-many-requests"]))
+            app.disconnect()
+            simulation.scheduler.run()
+        }
+        held?.resume(returning: ApplyAnswer(verdict: "bad-signature", text: ""))
+        held = nil
+        simulation.scheduler.run()
+        try simulation.app(.secondary, "org.example.a").send(apply("org.example.a"))
+        simulation.scheduler.run()
+        #expect(held != nil, "the next one is judged")
+        held?.resume(returning: ApplyAnswer(verdict: "bad-signature", text: ""))
+        simulation.scheduler.run()
     }
 }

@@ -23,8 +23,11 @@ final class AppQueries {
     private var pages: [ConnectionNumber: Int] = [:]
     // Unchecked, because nothing is called while it is touched; each submission asks it.
     @exclusivity(unchecked) private var earlyWithdrawals = EarlyWithdrawals()
-    /// The connections with a configuration or a schema that is being judged.
-    private var applying: Set<ConnectionNumber> = []
+    /// The apps with a configuration that is being judged, also for a connection that is gone: as many as a user's apps
+    /// wait for their turns (SES-93).
+    private var applying: Set<ApplicationIdentifier> = []
+    /// The connections with a schema that is being judged.
+    private var judging: Set<ConnectionNumber> = []
 
     init(to delivery: DurableDelivery, outcomes: AppOutcomes, contexts: AppContexts, endpoint: LocalEndpoint) {
         self.delivery = delivery
@@ -221,13 +224,13 @@ final class AppQueries {
         else {
             return refuse(query, .invalidParameter, .unknownCommand, connection)
         }
-        guard applying.insert(number).inserted else {
+        guard applying.insert(query.app).inserted else {
             return refuse(query, .genericError, .tooManyRequests, connection)
         }
         endpoint.scheduler.start { [weak self] in
             let verdict = await apply(query.app, envelope)
             guard let self else { return }
-            applying.remove(number)
+            applying.remove(query.app)
             if let connection = endpoint.connection(number) { answer(query, connection, body: verdict.body) }
         }
     }
@@ -244,14 +247,14 @@ final class AppQueries {
         guard connection.owesSchema, let digest = receiving.registration.schema else {
             return refuse(query, .invalidParameter, .schema, connection)
         }
-        guard applying.insert(number).inserted else {
+        guard judging.insert(number).inserted else {
             return refuse(query, .genericError, .tooManyRequests, connection)
         }
         connection.schemaCame()
         endpoint.scheduler.start { [weak self] in
             let reason = await take(query.app, document, digest, user)
             guard let self else { return }
-            applying.remove(number)
+            judging.remove(number)
             guard let connection = endpoint.connection(number) else { return }
             if reason == nil {
                 answer(query, connection, body: [:])

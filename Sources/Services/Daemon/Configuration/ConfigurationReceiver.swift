@@ -36,7 +36,8 @@ final class ConfigurationReceiver {
 
     init(_ context: ConfigurationContext, files: ConfigurationSlotFiles, state: ReceiverState, store: LoopStore) {
         self.context = context
-        (reports, judgements) = (ReportSubmissions(context), JudgementTurns(context.parts))
+        reports = ReportSubmissions(context)
+        judgements = JudgementTurns(context.parts)
         self.files = files
         committed = CommittedState(state, in: store)
         growing = CoalescedActions(on: context.scheduler, after: ConfigurationLimits.chainFile)
@@ -129,13 +130,13 @@ final class ConfigurationReceiver {
         }
     }
 
-    /// Bytes have arrived for a slot.
+    /// Bytes have arrived for a slot; those that an app brings take its user's turn (SES-93).
     func received(
-        _ envelope: [UInt8], by delivery: ConfigurationDelivery?, of key: ConfigurationSlotKey
+        _ envelope: [UInt8], by delivery: ConfigurationDelivery?, of key: ConfigurationSlotKey, isBrought: Bool = false
     ) async -> ApplyTransition? {
         let refusal = await schemaRefusal(of: envelope, for: key)
         var next: ConfigurationSlotKey?
-        if delivery == nil { await judgements.begin(of: device.owner(of: key.application)) }
+        if isBrought { await judgements.begin(of: device.owner(of: key.application)) }
         let transition = await perform(key) { [self] slot, context in
             // The target may have ended meanwhile, with its pairing or for another one (CFG-31).
             next = target(of: key, by: delivery)
@@ -147,8 +148,8 @@ final class ConfigurationReceiver {
             }
             return slot.received(envelope, by: delivery, in: context)
         }
-        if delivery == nil { judgements.end() }
-        if let next, next != key { return await received(envelope, by: delivery, of: next) }
+        if isBrought { judgements.end() }
+        if let next, next != key { return await received(envelope, by: delivery, of: next, isBrought: isBrought) }
         logVerdict(transition, of: key)
         return transition
     }
@@ -194,8 +195,6 @@ final class ConfigurationReceiver {
     ) async -> Result<Void, VerificationFailure>? {
         // A full disk must not keep a stolen key in force; CFG-83 bounds what that takes.
         let room: CommitRoom = ClaimedStatement(statement)?.type == .revocation ? .reserve : .ordinary
-        if source == nil { await judgements.begin(of: device.owner(of: subject.application)) }
-        defer { if source == nil { judgements.end() } }
         do throws(StoreError) {
             return try await committed.commit(room: room) { [self] next in
                 let outcome = Result { () throws(VerificationFailure) in
@@ -454,7 +453,8 @@ final class ConfigurationReceiver {
 
     /// Whether an app has registered last with another anchor than the trusted one (CTL-27).
     func isConflicting(_ subject: KeySubject) -> Bool {
-        state.anchors[subject].map { apps.isConflicting(with: $0) } ?? false
+        guard let trusted = state.anchors[subject] else { return false }
+        return apps.isConflicting(with: trusted)
     }
 
     /// The operator has removed an app.
@@ -516,11 +516,7 @@ final class ConfigurationReceiver {
     }
 
     private func learnSoon(_ pem: String, for key: KeySubject) {
-        context.scheduler.start { [self] in
-            guard let pem = await judgements.begin(pem, of: key, by: device.owner(of: key.application)) else { return }
-            _ = await learn(pem, for: key, from: .application)
-            judgements.end()
-        }
+        context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
     }
 
     private func log(_ learning: ConfigurationAnchors.Learning, _ key: KeySubject) {

@@ -451,7 +451,7 @@ final class ConfigurationService {
         } catch {
             return ApplyAnswer(verdict: error.rejection.rawValue, text: error.detail)
         }
-        switch await applyHere(envelope, payload, Self.patience) {
+        switch await applyHere(envelope, payload, Self.patience, isBrought: true) {
         case .failed(let failure): return ApplyAnswer(verdict: failure.name, text: failure.text)
         case .results(let results, _):
             return ApplyAnswer(verdict: results.first?.verdict, text: results.first?.text ?? "")
@@ -488,7 +488,7 @@ final class ConfigurationService {
     }
 
     private func applyHere(
-        _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration
+        _ envelope: [UInt8], _ payload: ConfigurationPayload, _ wait: Duration, isBrought: Bool = false
     ) async -> ApplyOutcome {
         guard let key = context.shownKey(of: payload.subject) else {
             return .failed(ControlFailure(.notFound, "this device has no primary; run 'tandem join' first"))
@@ -497,7 +497,7 @@ final class ConfigurationService {
         // Before the app can be asked: its answer may come in the turn in which the bytes are staged.
         let answer = receiver.observers.observe(digest)
         defer { receiver.observers.stop(answer, of: digest) }
-        guard var transition = await receiver.received(envelope, by: nil, of: key) else {
+        guard var transition = await receiver.received(envelope, by: nil, of: key, isBrought: isBrought) else {
             return .failed(ControlFailure(.store, "the configuration could not be stored; see the log"))
         }
         if transition.verdict == nil, let verdict = await answer.value(within: wait) { transition = verdict }

@@ -3,14 +3,11 @@
 // its end, and a turn of their beginning alone would bound nothing (SES-93).
 
 import TandemOperations
-import TandemSignedConfiguration
 
 /// The judgements that users cause; confined to the loop.
 final class JudgementTurns {
     private let parts: LoopWork
     private var waiting = TurnQueue<UInt32?, UnsafeContinuation<Void, Never>>(total: .max, turn: 1)
-    /// The anchors that wait, the last one of each app: an app may come and go faster than its turns.
-    private var anchors: [KeySubject: String] = [:]
     private var isUnderWay = false
 
     init(_ parts: LoopWork) { self.parts = parts }
@@ -20,14 +17,6 @@ final class JudgementTurns {
         guard isUnderWay else { return isUnderWay = true }
         // Unsafe, because a scheduler that stops drops what waits: no misuse to report.
         await withUnsafeContinuation { waiting.append($0, size: 1, of: user) }
-    }
-
-    /// The same for an anchor that an app has registered.
-    /// - Returns: the anchor to judge, and ``end()`` follows; nil if an earlier call that still waits will have it.
-    func begin(_ anchor: String, of subject: KeySubject, by user: UInt32?) async -> String? {
-        guard anchors.updateValue(anchor, forKey: subject) == nil else { return nil }
-        await begin(of: user)
-        return anchors.removeValue(forKey: subject)
     }
 
     /// The judgement is over; the next one begins in a later turn.
