@@ -54,8 +54,8 @@ def read(text: str) -> Help:
             page.options = rows(rest)
         elif head in ("example:", "examples:"):
             page.examples = [line.strip() for line in rest]
-        elif head.startswith("  "):
-            page.commands = rows([head] + rest)
+        elif head.endswith(":") and rest and all(line.startswith("  ") for line in rest):
+            page.commands += rows(rest)
         else:
             page.notes += [head] + rest
     return page
