@@ -103,7 +103,7 @@ final class CarrierAnnouncements {
 
     private func announce(to upstream: UniqueIdentifier) {
         guard let primary = context.device.peer(upstream) else { return }
-        // A ring of pairings ends here: nobody is told of itself.
+        // A ring of pairings ends here: a device gets no statement about itself.
         let near = context.device.receivers.filter { $0.device != primary.device }
         let below = near.map { peer in (peer: peer, has: context.device.installed(at: peer.pairing), apps: admit(peer))
         }

@@ -1,10 +1,10 @@
-// Turns of what users have the receiver judge: one judgement at a time, and the next one in a later turn of the loop.
+// Turns of the configurations that apps bring: one is judged at a time, and the next one in a later turn of the loop.
 // The judging is a step of the committed state: those that queue there while a commit is under way run back to back at
 // its end, and a turn of their beginning alone would bound nothing (SES-93).
 
 import TandemOperations
 
-/// The judgements that users cause; confined to the loop.
+/// The judgements of brought configurations; confined to the loop.
 final class JudgementTurns {
     private let parts: LoopWork
     private var waiting = TurnQueue<UInt32?, UnsafeContinuation<Void, Never>>(total: .max, turn: 1)
