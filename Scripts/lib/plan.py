@@ -1,16 +1,18 @@
-"""README's floor plan against the manifest: whoever reads the one knows the other."""
+"""The floor plan of Sources/README.md against the manifest: both show the same rooms on the same floors."""
+
+PLAN = "Sources/README.md"
 
 FLOORS = ("Commands", "Services", "Decisions", "Machinery", "Values", "System")
 
 
 def plan_problems(house, root):
     """Rooms that only the drawing or only the manifest has."""
-    drawn = set(drawing((root / "README.md").read_text()))
+    drawn = set(drawing((root / PLAN).read_text()))
     built = {(room.floor, room.name) for room in house if room.floor != "Tests"}
     for floor, name in sorted(built - drawn):
-        yield f"README.md: the floor plan lacks {name} on {floor}"
+        yield f"{PLAN}: the floor plan lacks {name} on {floor}"
     for floor, name in sorted(drawn - built):
-        yield f"README.md: the floor plan shows {name} on {floor}, which Package.swift does not have"
+        yield f"{PLAN}: the floor plan shows {name} on {floor}, which Package.swift does not have"
 
 
 def drawing(text):

@@ -91,7 +91,7 @@ EDITS = [
      "earlier in"),
     ("package", MANIFEST, '"libpcre2-dev"', '"libplanted-dev"', "libplanted-dev"),
     ("room not drawn", MANIFEST, 'room("Services", "Daemon",', 'room("Services", "Planted",', "floor plan lacks Planted"),
-    ("room not built", "README.md", "Services    Daemon", "Services    Daemon  Planted", "floor plan shows Planted"),
+    ("room not built", "Sources/README.md", "Services    Daemon", "Services    Daemon  Planted", "floor plan shows Planted"),
     ("kind not in Protocol", "Sources/Values/Wire/FrameKind.swift", "    case hello, ", "    case planted, ",
      "FrameKind has 'planted'"),
     ("name not in code", "Protocol/Session.md", "`slow-consumer`, `join-refused`", "`planted`, `join-refused`",
