@@ -10,6 +10,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
     @Preference var name = ""
     @Preference var volume = 50
     @Preference var picture: [UInt8] = []
+    @Preference var changed: PropertyListDate? = nil
 }
 
 @Suite struct FilePreferencesTests {
@@ -105,7 +106,7 @@ private final class Preferences: Configuration, @unchecked Sendable {
         #expect(app.volume == 6)
     }
 
-    @Test("SET-29: a text that XML cannot carry makes the file binary, and it is XML again without one")
+    @Test("SET-29: a value that XML cannot carry makes the file binary, and it is XML again without one")
     func binary() throws {
         let app = Preferences(preferences: store)
         app.name = "bell \u{7}"
@@ -115,6 +116,10 @@ private final class Preferences: Configuration, @unchecked Sendable {
         app.name = "plain"
         try app.writePreferences()
         #expect(text.hasPrefix("<?xml"))
+        app.changed = PropertyListDate(millisecondsSince1970: 1_234)
+        try app.writePreferences()
+        #expect(text.hasPrefix("bplist00"))
+        #expect(Preferences(preferences: store).changed == app.changed)
     }
 
     @Test("SET-29: an edit between the reading and the writing of a change is read first, and nothing of it is lost")

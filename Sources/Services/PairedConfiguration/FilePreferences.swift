@@ -203,7 +203,7 @@ struct PreferenceForm: Sendable {
             return try PropertyListXMLWriter.write(.dictionary(entries))
         } catch {
             switch error.reason {
-            case .character: return try binary(entries)
+            case .character, .fraction: return try binary(entries)
             case .tooLarge(let count, let limit):
                 throw PreferenceFault(reason: .notStorable, detail: PreferenceStoreError.tooLarge(count, limit: limit))
             default: throw PreferenceFault(reason: .notStorable, detail: "\(error)")

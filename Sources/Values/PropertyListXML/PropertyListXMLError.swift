@@ -68,6 +68,8 @@ package struct PropertyListXMLError: Error, Sendable, Equatable {
         case rootNotDictionary
         /// A character that XML cannot carry, such as most control characters.
         case character(UInt32)
+        /// A date with a fraction of a second, for which other readers refuse the whole file.
+        case fraction
     }
 
     /// The kind of fault.
@@ -129,6 +131,7 @@ extension PropertyListXMLError.Reason: CustomStringConvertible {
         case .data: "not base64; write A-Z a-z 0-9 + / in groups of four, = at the end"
         case .tooDeep(let limit): "more than \(limit) levels; nest less deeply"
         case .tooManyValues(let limit): "more than \(limit) values and keys; split the file"
+        case .fraction: "a date with a fraction of a second cannot be in XML for other readers; keep whole seconds"
         case .character(let number):
             "character U+\(String(number, radix: 16, uppercase: true)) cannot be in XML; keep such text as data"
         }

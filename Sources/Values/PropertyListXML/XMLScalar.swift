@@ -1,6 +1,6 @@
 // Texts of the scalars of an XML property list, both ways. White space around a number or a date, and within base64,
-// means nothing, as in the files that Apple's tools write. A date may have milliseconds, which those never write:
-// without them a date would not come back as it went.
+// means nothing, as in the files that Apple's tools write. A date is read with milliseconds, too; it is
+// never written with them, because other readers refuse the whole file.
 
 import TandemBase
 import TandemPropertyList
@@ -96,11 +96,11 @@ enum XMLScalar {
         let milliseconds = date.millisecondsSince1970
         let days = milliseconds.floored(by: 86_400_000)
         let time = milliseconds - days * 86_400_000
+        guard time % 1000 == 0 else { throw .fraction }
         let day = CivilDate(daysSince1970: days)
         let clock = [time / 3_600_000, time / 60_000 % 60, time / 1000 % 60].map { $0.padded(to: 2) }
         return "\(day.year.padded(to: 4))-\(day.month.padded(to: 2))-\(day.day.padded(to: 2))T"
-            + clock.joined(separator: ":")
-            + (time % 1000 == 0 ? "Z" : ".\((time % 1000).padded(to: 3))Z")
+            + clock.joined(separator: ":") + "Z"
     }
 
     // MARK: data
