@@ -19,8 +19,8 @@ struct ItemPage {
     let digest: String
     let cookie: String
     /// The input of a form that was refused, and why.
-    var refused: PageInput?
-    var refusal: FormRefusal?
+    let refused: PageInput?
+    let refusal: FormRefusal?
 
     private var title: String { list.row.name + number }
     private var number: String { ", " + (index.map { "item \($0 + 1)" } ?? "new item") }

@@ -11,11 +11,11 @@ struct SettingsPage {
     /// The browser's, for the token of the form.
     let cookie: String
     /// The input of a form that was refused.
-    var refused: PageInput?
+    private(set) var refused: PageInput?
     /// The refusal of the form; nil for a page that answers none.
-    var refusal: FormRefusal?
+    private(set) var refusal: FormRefusal?
     /// The outcome of a form, for the page after it.
-    var outcome: FormOutcome?
+    private(set) var outcome: FormOutcome?
 
     private var route: ConsoleRoute { settings.instance.route(view.name) }
     private var isFirst: Bool { route == .settings(settings.instance, page: nil) }

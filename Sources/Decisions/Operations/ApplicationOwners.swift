@@ -9,7 +9,7 @@ package import TandemWire
 package struct ApplicationOwnership: Sendable, Equatable {
     package let user: UInt32
     /// Nil for an app that was only assigned: its first registration decides.
-    package var role: DeviceRole?
+    package let role: DeviceRole?
 
     package init(user: UInt32, role: DeviceRole?) {
         self.user = user

@@ -244,10 +244,10 @@ package struct TextTraits: Sendable, Equatable {
     }
 
     package var keyboard: Keyboard
-    package var capitalization: Capitalization
-    package var correction: Correction
+    package let capitalization: Capitalization
+    package let correction: Correction
     /// The name of a `UITextContentType` without its prefix, such as `EmailAddress`.
-    package var contentType: String?
+    package let contentType: String?
     package var placeholder: String?
 
     package init(
@@ -266,9 +266,9 @@ package struct DateTraits: Sendable, Equatable {
         case dateAndTime = "DateAndTime"
     }
 
-    package var mode: Mode
+    package let mode: Mode
     /// Minutes between two choices: a divisor of 60 up to 30.
-    package var minuteInterval: Int
+    package let minuteInterval: Int
 
     package init(mode: Mode = .dateAndTime, minuteInterval: Int = 1) {
         (self.mode, self.minuteInterval) = (mode, minuteInterval)

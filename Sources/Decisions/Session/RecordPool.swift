@@ -10,14 +10,14 @@ protocol ChainedRecord: Sendable {
 
 /// The neighbours of a record in a chain.
 struct ChainLink: Sendable {
-    var previous: Int32 = -1
-    var next: Int32 = -1
+    fileprivate(set) var previous: Int32 = -1
+    fileprivate(set) var next: Int32 = -1
 }
 
 /// The ends of a chain of records.
 struct Chain: Sendable {
-    var first: Int32 = -1
-    var last: Int32 = -1
+    fileprivate(set) var first: Int32 = -1
+    fileprivate(set) var last: Int32 = -1
 
     var head: Int? { first < 0 ? nil : Int(first) }
 }

@@ -15,7 +15,7 @@ package struct FarSecondary: Sendable, Equatable {
     package let facts: CarrierStatement.Secondary
     /// The highest epoch that was stated for it, with that of its carrier's pairing as the high half. Not stored: after
     /// a start the next link looks at everything.
-    var highestEpoch: UInt64 = 0
+    private(set) var highestEpoch: UInt64 = 0
 
     /// The pairing of the secondary with this primary, through which everything goes.
     package var carrier: UniqueIdentifier { path[0] }

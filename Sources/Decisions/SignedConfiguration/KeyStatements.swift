@@ -99,14 +99,14 @@ private struct StatementHead {
 package struct KeySetDocument: Sendable, Equatable {
     /// The keys of one role as they are written.
     package struct Role: Sendable, Equatable {
-        package var keyIdentifiers: [[UInt8]]
-        package var threshold: Int64
+        package let keyIdentifiers: [[UInt8]]
+        package let threshold: Int64
     }
 
     package var subject: KeySubject
-    package var version: UInt64
+    package let version: UInt64
     /// Seconds since 1970; for people.
-    package var issued: UInt64
+    package let issued: UInt64
     /// Seconds since 1970 from which on nothing new is accepted under the set.
     package var expires: UInt64?
     /// SubjectPublicKeyInfo by key identifier in lower-case hexadecimal.

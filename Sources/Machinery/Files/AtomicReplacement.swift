@@ -5,9 +5,9 @@ internal import TandemReactor
 
 /// Mode and owner of a new file.
 package struct FileAttributes: Sendable, Equatable {
-    package var mode: UInt32
+    package let mode: UInt32
     /// The user who gets the file; only root can give files away. Nil leaves it to the caller.
-    package var owner: UInt32?
+    package let owner: UInt32?
 
     package init(mode: UInt32, owner: UInt32? = nil) {
         self.mode = mode

@@ -8,11 +8,11 @@ internal import Glibc
 /// A program to start, and the user to start it as.
 package struct ProgramCall: Sendable, Equatable {
     /// The program's absolute path, then its arguments; nothing is expanded in them.
-    package var arguments: [String]
+    package let arguments: [String]
     /// `NAME=value` each; the program gets no other variable.
-    package var environment: [String]
+    package let environment: [String]
     /// The user to become, with its groups; nil to stay this process's. Only root can become another.
-    package var user: ProgramUser?
+    package let user: ProgramUser?
 
     package init(arguments: [String], environment: [String], user: ProgramUser?) {
         self.arguments = arguments

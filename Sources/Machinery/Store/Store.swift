@@ -120,14 +120,14 @@ package final class Store: Sendable {
 /// Counts of a store since it was opened.
 package struct StoreStatistics: Sendable, Equatable {
     /// Commits whose changes are durable.
-    package var commits = 0
+    package internal(set) var commits = 0
     /// Transactions, and so fsyncs, that carried them.
-    package var transactions = 0
+    package internal(set) var transactions = 0
     /// Commits that failed.
-    package var failures = 0
+    package internal(set) var failures = 0
     /// Whether it ended with a commit that a crash had cut off, which was dropped; it was never acknowledged as
     /// durable.
-    package var beganCutOff = false
+    package fileprivate(set) var beganCutOff = false
 
     package init(commits: Int = 0, transactions: Int = 0, failures: Int = 0, beganCutOff: Bool = false) {
         self.commits = commits

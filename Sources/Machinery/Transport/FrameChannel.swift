@@ -30,16 +30,16 @@ package final class FrameChannel {
     @exclusivity(unchecked) package var delegate: (any FrameChannelDelegate)?
     package let stream: any ByteStream
     /// Nil without a filter.
-    let filtering: Filtering?
+    private let filtering: Filtering?
     /// Unchecked, because no method of it calls out.
-    @exclusivity(unchecked) var decoder: FrameDecoder
+    @exclusivity(unchecked) private var decoder: FrameDecoder
     // Fields smaller than a word follow a field that ends in the middle of one: an idle channel is to be small.
     let options: FrameChannelOptions
     /// Made when the first frame is waited for, or one is unfinished for the first time.
-    var watch: Watch?
+    private var watch: Watch?
     private var isDelivering = false
     private(set) var isReadingPaused = false
-    var phase = Phase.idle
+    private var phase = Phase.idle
 
     /// A channel over a stream that has not started.
     package init(
@@ -249,7 +249,7 @@ package final class FrameChannelOptions: Sendable {
 extension FrameChannel {
     /// A channel's timers for an expected or unfinished frame: an object of its own, so that an idle channel, and one
     /// whose frames always come whole, does not carry it. Once a frame came in parts it stays.
-    final class Watch {
+    private final class Watch {
         /// Unchecked, because no method of it calls out.
         @exclusivity(unchecked) var pace = FramePace()
         /// The bytes of a begun frame that the stream's account counts.
@@ -264,7 +264,7 @@ extension FrameChannel {
     }
 
     /// Frames were completed while there is a watch.
-    func completed(_ watch: Watch) {
+    private func completed(_ watch: Watch) {
         watch.pace.completed(leaving: decoder.bufferedCount, now: scheduler.now)
         guard watch.firstFrameTimer.isSet else { return }
         watch.firstFrameTimer.cancel(on: scheduler)
@@ -397,7 +397,7 @@ extension FrameChannel: TurnParticipant {
         return decoder.bufferedCount > 0 ? .truncatedFrame : .closedByPeer
     }
 
-    func scheduleFlush(of filtering: Filtering) {
+    private func scheduleFlush(of filtering: Filtering) {
         guard !filtering.isFlushDue else { return }
         filtering.isFlushDue = true
         scheduler.atEndOfTurn(self)
@@ -463,7 +463,7 @@ extension FrameChannel {
     /// records. An object of its own, so that thousands of idle plain channels do not carry it. Moved eagerly: nothing
     /// depends on when it is freed, and so a frame counts no reference to keep it to the end of a scope.
     @_eagerMove
-    final class Filtering {
+    private final class Filtering {
         let filter: any StreamFilter
         // Unchecked, because no method here calls out.
         @exclusivity(unchecked) private var frames: [ByteSlice] = []

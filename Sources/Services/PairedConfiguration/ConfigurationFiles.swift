@@ -127,9 +127,9 @@ struct ConfigurationFiles {
 struct FollowedAnchor {
     let anchor: ConfigurationAnchor
     /// Why the chain, or the rest of it, does not count.
-    var failure: VerificationFailure?
+    private(set) var failure: VerificationFailure?
     /// Whether there may be key sets that could not be read: a configuration under one of them is not wrong then.
-    var isUnread = false
+    private(set) var isUnread = false
 }
 
 extension ConfigurationAnchor {

@@ -175,7 +175,7 @@ struct PreferenceForm: Sendable {
     /// The largest file in bytes.
     let limit: Int
     /// The most bytes of a file beside its content.
-    var margin = 0
+    private(set) var margin = 0
     let read: @Sendable ([UInt8]) throws(PreferenceFault) -> PropertyListDictionary
     /// The bytes of the entries, which are a file's content.
     let content: @Sendable (PropertyListDictionary) throws(PreferenceFault) -> [UInt8]

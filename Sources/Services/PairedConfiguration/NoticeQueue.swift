@@ -112,7 +112,7 @@ public struct ConfigurationUpdates: AsyncSequence, Sendable {
 
     /// One reading of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
-        var base: AsyncStream<SettingChanges>.Iterator
+        fileprivate var base: AsyncStream<SettingChanges>.Iterator
 
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> SettingChanges? {
             await base.next(isolation: actor)

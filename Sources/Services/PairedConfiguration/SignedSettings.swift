@@ -249,7 +249,7 @@ final class SignedSettings: Sendable {
 }
 
 /// This process's part in the account: each is counted once (CFG-65).
-struct ProcessAccount {
+private struct ProcessAccount {
     /// Configurations that this process has begun to apply.
     var counted: Set<[UInt8]> = []
     /// Those that it has said to be good.
@@ -263,7 +263,7 @@ struct ProcessAccount {
 /// Chooses which of the files is applied: the staged one if it passes every step, else what was applied before, and the
 /// last good one in place of one that the app did not live with (CFG-66). Each candidate is verified by itself; one
 /// that fails never takes another down.
-struct ConfigurationLoading {
+private struct ConfigurationLoading {
     private(set) var files: ConfigurationFiles
     let judge: ConfigurationJudge
     private(set) var process: ProcessAccount

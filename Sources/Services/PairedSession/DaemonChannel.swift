@@ -12,13 +12,13 @@ struct Outgoing {
     let id: UniqueIdentifier
     let frame: Frame
     /// The pairing whose loss by a switch ends it; nil for what is bound to a pairing.
-    var follows: UniqueIdentifier?
+    private(set) var follows: UniqueIdentifier?
     /// Until when it may wait for the daemon to read; nil if another table ends it.
-    var deadline: MonotonicTime?
+    private(set) var deadline: MonotonicTime?
     /// Makes the frame that leaves after a wait; nil: its deadline came first.
-    var renewed: (() -> Frame?)?
+    private(set) var renewed: (() -> Frame?)?
     /// Called once: when it was sent, or with the reason why it never will be.
-    var sent: Completion<[UInt8]>?
+    private(set) var sent: Completion<[UInt8]>?
 }
 
 /// One session's way to its daemon; confined to the session's scheduler.

@@ -124,8 +124,8 @@ public struct StateUpdates<Element: Sendable & Equatable>: AsyncSequence, Sendab
     public struct Iterator: AsyncIteratorProtocol {
         let states: SessionStatePublisher
         let read: @Sendable (SessionSnapshot) -> Element
-        var wakeUps: AsyncStream<Void>.Iterator
-        var last: Element?
+        fileprivate var wakeUps: AsyncStream<Void>.Iterator
+        fileprivate var last: Element?
 
         public mutating func next() async -> Element? { await next(isolation: #isolation) }
 

@@ -422,7 +422,7 @@ extension WCSession {
 
 /// The label of the running callback and the number of those to come.
 struct ArrivalLabels {
-    var current: UniqueIdentifier?
-    var pending = 0
-    var queuedMessages = 0
+    fileprivate var current: UniqueIdentifier?
+    fileprivate var pending = 0
+    fileprivate var queuedMessages = 0
 }

@@ -301,10 +301,10 @@ public final class WCSession: NSObject, Sendable {
 /// The facts of whose changes a delegate learns: `isPaired`, whether the counterpart's app is installed, and on a
 /// primary its complication and the pairing's directory.
 struct WatchState: Equatable {
-    var isPaired = false
-    var isInstalled = false
-    var hasComplication = false
-    var directory: String?
+    private(set) var isPaired = false
+    private(set) var isInstalled = false
+    private(set) var hasComplication = false
+    private(set) var directory: String?
 }
 
 /// A delegate as Apple has it: a weak reference to something that is not Sendable.
@@ -312,5 +312,5 @@ struct WatchState: Equatable {
 /// `@unchecked`: the session's mutex `state` protects the reference, and the library calls the delegate only on the
 /// thread of the callback queue. The app that sets or reads the delegate on another thread answers for its own uses.
 struct DelegateReference: @unchecked Sendable {
-    weak var value: (any WCSessionDelegate)?
+    weak let value: (any WCSessionDelegate)?
 }

@@ -10,7 +10,7 @@ struct ObjectEntry {
     /// Bytes of a number (0 for a boolean) or data, characters of ASCII, code units of UTF-16, elements, or pairs.
     var count = 0
     /// The first eight characters of an ASCII string that may be a key, 0 behind its end; 0 for anything else.
-    var start: UInt64 = 0
+    fileprivate(set) var start: UInt64 = 0
     var use = ObjectUse()
     var kind = ObjectKind.boolean
     /// A string that may be a key (FRM-6 j), or a dictionary whose keys are in their order.

@@ -4,7 +4,7 @@
 
 /// Objects as they are written, numbered from 0.
 struct ObjectOutput: ~Copyable, Sendable {
-    var bytes = OutputBytes(capacity: 8 * 1024)
+    private(set) var bytes = OutputBytes(capacity: 8 * 1024)
     private var offsets = Column(capacity: 512)
     private var scalars = ScalarTable(capacity: 1024)
     private let hash = ScalarHash()

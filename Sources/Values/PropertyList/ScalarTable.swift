@@ -8,9 +8,9 @@
 /// protects each `mutating` call, on whichever thread.
 @safe struct ScalarTable: ~Copyable, @unchecked Sendable {
     private struct Entry {
-        var generation: UInt32
-        var hash: UInt32
-        var number: Int
+        let generation: UInt32
+        let hash: UInt32
+        let number: Int
     }
 
     private var entries: UnsafeMutablePointer<Entry>

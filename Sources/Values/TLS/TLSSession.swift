@@ -351,7 +351,7 @@ package final class TLSWorkspace {
     private static let blockCount = 64 * 1024
 
     /// Plaintext that waits to fill a record.
-    var gathered: [UInt8] = []
+    fileprivate var gathered: [UInt8] = []
     /// Bytes for peers. The workspace fills it from the beginning again as soon as no slice refers to it.
     private var block = ByteBlock(capacity: 0)
     private var output: [ByteSlice] = []

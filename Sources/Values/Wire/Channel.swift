@@ -20,13 +20,13 @@ package enum Channel: String, Sendable, Hashable, CaseIterable {
     /// Rules of a channel for its items.
     package struct Properties: Sendable {
         /// The largest body that an app may submit (LIM-2); nil: daemons use the channel, and apps do not.
-        package var bodyLimit: Int?
+        package private(set) var bodyLimit: Int?
         /// A newer item supersedes all before it, and the last one stays (DEL-19).
-        package var isLatestWins = false
+        package private(set) var isLatestWins = false
         /// A daily budget limits it; items beyond it go to this channel (DEL-23).
-        package var overflow: Channel?
+        package private(set) var overflow: Channel?
         /// An item announces a file, whose bytes follow in chunks (FIL-1).
-        package var hasFile = false
+        package private(set) var hasFile = false
     }
 
     package var properties: Properties {

@@ -11,8 +11,8 @@ package import TandemBase
     /// Bytes of the payload.
     @usableFromInline
     struct PayloadRange: Sendable {
-        @usableFromInline var start: UInt32 = 0
-        @usableFromInline var end: UInt32 = 0
+        @usableFromInline private(set) var start: UInt32 = 0
+        @usableFromInline private(set) var end: UInt32 = 0
 
         @inlinable var bounds: Range<Int> { Int(start)..<Int(end) }
     }
@@ -23,10 +23,10 @@ package import TandemBase
     /// Whether the sender waits for an answer.
     package internal(set) var wantsReply = false
     /// 0: there is none.
-    @usableFromInline var milliseconds: UInt32 = 0
-    @usableFromInline var appRange = PayloadRange()
+    @usableFromInline private(set) var milliseconds: UInt32 = 0
+    @usableFromInline private(set) var appRange = PayloadRange()
     /// Ends at 0: there is none.
-    @usableFromInline var bodyRange = PayloadRange()
+    @usableFromInline private(set) var bodyRange = PayloadRange()
     private var keys = EnvelopeKeys()
 }
 

@@ -18,14 +18,14 @@ package struct Hello: Sendable, Equatable {
         case client, server
     }
 
-    package var versions: Versions
+    package let versions: Versions
     package var capabilities: [Capability]
     /// Name and version for people; decides nothing. That of a peer is cut (LIM-156).
-    package var software: String
-    package var role: DeviceRole?
-    package var device: UniqueIdentifier?
+    package let software: String
+    package let role: DeviceRole?
+    package let device: UniqueIdentifier?
     /// The part for device links; nil on a local socket.
-    package var link: LinkHello?
+    package let link: LinkHello?
 
     package init(
         _ versions: Versions, capabilities: [Capability] = Capability.allCases, software: String,
@@ -94,16 +94,16 @@ package enum Capability: String, Sendable, Hashable, CaseIterable {
 /// The part of hello that device links add.
 package struct LinkHello: Sendable, Equatable {
     /// The sender's device name: 1-64 bytes, for people.
-    package var name: String
-    package var epoch: UInt64
+    package let name: String
+    package let epoch: UInt64
     /// New at each start of the daemon.
-    package var instance: UniqueIdentifier
+    package let instance: UniqueIdentifier
     /// Highest sequence stored in order from the peer, for each channel.
-    package var received: [SequenceMark]
+    package let received: [SequenceMark]
     /// Highest sequence given to the peer, for each channel.
-    package var sent: [SequenceMark]
+    package let sent: [SequenceMark]
     /// The sender's wall clock, for people; decides nothing.
-    package var clock: WallTime?
+    package let clock: WallTime?
 
     package init(
         name: String, epoch: UInt64, instance: UniqueIdentifier, received: [SequenceMark], sent: [SequenceMark],
@@ -116,9 +116,9 @@ package struct LinkHello: Sendable, Equatable {
 
 /// A position in one durable channel of one application.
 package struct SequenceMark: Sendable, Equatable {
-    package var app: ApplicationIdentifier
-    package var channel: Channel
-    package var sequence: UInt64
+    package let app: ApplicationIdentifier
+    package let channel: Channel
+    package let sequence: UInt64
 
     package init(app: ApplicationIdentifier, channel: Channel, sequence: UInt64) {
         (self.app, self.channel, self.sequence) = (app, channel, sequence)

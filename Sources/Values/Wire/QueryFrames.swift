@@ -179,7 +179,7 @@ package struct AnswerFrame: TypedFrame {
 /// A page of items that have not ended: the body of the answer to `outstanding`.
 package struct OutstandingPage: Sendable, Equatable {
     package struct Item: Sendable, Equatable {
-        package var id: UniqueIdentifier
+        package let id: UniqueIdentifier
         package var isStored = false
         package var size = 0
         package var topic: String?
@@ -194,9 +194,9 @@ package struct OutstandingPage: Sendable, Equatable {
         package init(id: UniqueIdentifier) { self.id = id }
     }
 
-    package var items: [Item]
+    package let items: [Item]
     /// Where the next page begins; nil: there is none.
-    package var more: UInt64?
+    package let more: UInt64?
 
     package init(items: [Item], more: UInt64?) {
         (self.items, self.more) = (items, more)

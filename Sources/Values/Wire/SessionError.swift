@@ -49,24 +49,24 @@ public struct SessionError: Error, Sendable, Equatable {
     }
 
     /// The kind of failure, with Apple's number.
-    public var code: Code
+    public let code: Code
     /// The stable refinement of the code, for programs; for example `unhandled`.
-    public var name: String?
+    public package(set) var name: String?
     /// The cause and the remedy, for people. Whole and as it came: for `handler-failed` it is a text of the
     /// counterpart's app. ``description`` is safe to print.
-    public var reason: String
+    public package(set) var reason: String
     /// The size or count that was too large.
-    public var actual: Int?
+    public let actual: Int?
     /// The limit that `actual` exceeds.
-    public var limit: Int?
+    public let limit: Int?
     /// Where in the payload the fault is, for example `a.b[2]`.
-    public var keyPath: String?
+    public let keyPath: String?
     /// The other device, by its vendor identifier.
-    public var peer: UniqueIdentifier?
+    public package(set) var peer: UniqueIdentifier?
     /// The message or item that failed.
-    public var messageID: UniqueIdentifier?
+    public package(set) var messageID: UniqueIdentifier?
     /// True if the same call may succeed later without a change by the caller.
-    public var isRetryable: Bool
+    public let isRetryable: Bool
 
     /// An error; if it is not given, `isRetryable` is the code's usual answer, and false for the name `ended`.
     public init(

@@ -35,7 +35,7 @@ struct OptionMistake: Sendable, Equatable {
     let name: String
     let text: String
     /// Whether a later start may find it gone, although nobody has corrected anything.
-    var mayPass = false
+    private(set) var mayPass = false
 
     /// The name where the source has not been read: there is no mistake of an option in it.
     static let unreadable = "unreadable"

@@ -15,7 +15,7 @@ struct Service {
     /// Lets the service finish; calls back once, when nothing is left to do.
     let stop: (@escaping () -> Void) -> Void
     /// Reads the configuration again, at SIGHUP. A closed terminal must not end a service silently.
-    var reload: () -> Void = {}
+    private(set) var reload: () -> Void = {}
 }
 
 /// One run of a service, from its start to its end.

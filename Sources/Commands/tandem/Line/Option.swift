@@ -9,11 +9,11 @@ struct Option: Sendable {
     /// The value's name in help; nil for a switch, which takes no value.
     let value: String?
     let summary: String
-    var isRequired = false
+    private(set) var isRequired = false
     /// Whether it may be given more than once.
-    var isDuplicate = false
+    private(set) var isDuplicate = false
     /// Whether a switch can be taken back by `--no-NAME`.
-    var isNegatable = false
+    private(set) var isNegatable = false
 
     /// The value of a switch that is taken back.
     static let negation = "no"
@@ -47,9 +47,9 @@ struct Operand: Sendable {
     let name: String
     let isRequired: Bool
     /// Whether it stands for any number of arguments; the last operand only.
-    var isDuplicate = false
+    private(set) var isDuplicate = false
     /// The option that may name it instead.
-    var option: Option?
+    private(set) var option: Option?
 
     static func required(_ name: String) -> Operand { Operand(name: name, isRequired: true) }
     static func optional(_ name: String) -> Operand { Operand(name: name, isRequired: false) }

@@ -8,12 +8,12 @@ struct Subcommand: Sendable {
     let path: [String]
     /// One line for the overview.
     let summary: String
-    var operands: [Operand] = []
-    var options: [Option] = []
+    private(set) var operands: [Operand] = []
+    private(set) var options: [Option] = []
     /// Whether it runs until a signal: the journal may read its standard error.
-    var isService = false
+    private(set) var isService = false
     /// Notes that help shows below the options.
-    var notes = ""
+    private(set) var notes = ""
     /// Command lines without the leading `tandem`.
     let examples: [String]
     /// Does the work; throws what went wrong. Exit code 0 is returning.

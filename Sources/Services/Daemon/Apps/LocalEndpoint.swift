@@ -27,7 +27,7 @@ package final class LocalEndpoint {
     /// The facts of the device that the socket serves.
     package struct Options: Sendable {
         /// The side that the socket serves.
-        package var role: DeviceRole
+        package fileprivate(set) var role: DeviceRole
         /// This device's vendor identifier.
         package let device: UniqueIdentifier
         /// Name and version for people.

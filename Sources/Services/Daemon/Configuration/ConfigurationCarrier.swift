@@ -27,9 +27,9 @@ final class ConfigurationCarrier {
     /// The changes of far secondaries, for those that deliver to them.
     struct Outlets {
         /// A carrier has announced an app of theirs, or may have lost an item for one of them.
-        var present: (_ app: ApplicationIdentifier, _ peers: [ConfigurationPeer]) -> Void = { _, _ in }
+        private(set) var present: (_ app: ApplicationIdentifier, _ peers: [ConfigurationPeer]) -> Void = { _, _ in }
         /// No carrier names them any more.
-        var gone: (_ pairings: [UniqueIdentifier]) -> Void = { _ in }
+        private(set) var gone: (_ pairings: [UniqueIdentifier]) -> Void = { _ in }
     }
 
     /// Both machines: a device in the middle has one commit for what it learns and for what it passes on.

@@ -17,22 +17,22 @@ struct ApplyResult: Sendable, Equatable {
     /// The device's name.
     let name: String
     /// The name of the secondary that carries for it; nil for one of this device's own.
-    var via: String?
+    private(set) var via: String?
     /// Nil while there is none: the configuration waits for the link or for the report.
     let verdict: String?
     let text: String?
     let version: UInt64
     let digest: [UInt8]
     /// How the delivery ended without a verdict.
-    var ending: ForwardedConfiguration.Ending?
+    private(set) var ending: ForwardedConfiguration.Ending?
     /// The rollout has not come to this secondary (CFG-79).
-    var hold: Hold?
+    fileprivate(set) var hold: Hold?
     /// A rollout waits for it before it comes to the others (CFG-79).
-    var isAwaited = false
+    fileprivate(set) var isAwaited = false
     /// It has not announced the app, and nothing is expected of it before that.
-    var awaitsApplication = false
+    fileprivate(set) var awaitsApplication = false
     /// The desired configurations that this change of keys has ended; at this device's own result only.
-    var ended: [EndedConfiguration] = []
+    private(set) var ended: [EndedConfiguration] = []
 
     enum Hold: String, Sendable {
         /// Others get it first.

@@ -34,9 +34,9 @@ struct DesiredStatus {
         let via: String?
         let addressee: ConfigurationAddressee
         /// Whether it has a link; nil for one behind a carrier.
-        var isLinked: Bool?
+        private(set) var isLinked: Bool?
         /// Whether it has taken a delivery that it has not reported on.
-        var hasTaken: (ForwardedConfiguration) -> Bool = { _ in false }
+        private(set) var hasTaken: (ForwardedConfiguration) -> Bool = { _ in false }
     }
 
     /// Rows of one answer (LIM-85): with the longest names and texts they fit a frame.

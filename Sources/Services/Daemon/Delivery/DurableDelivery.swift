@@ -104,10 +104,10 @@ package final class DurableDelivery {
 
     /// The items, files and contexts of an application, in all pairings.
     struct ApplicationContents: Sendable, Equatable {
-        var items = 0
-        var files = 0
-        var letters = 0
-        var contexts = 0
+        fileprivate(set) var items = 0
+        fileprivate(set) var files = 0
+        fileprivate(set) var letters = 0
+        fileprivate(set) var contexts = 0
     }
 
     /// The contents that ``clear(_:code:)`` would end, of each application that has any. One look at all queues,

@@ -9,8 +9,8 @@ import TandemWire
 /// A value for each of the two roles. A daemon may have pairings of both kinds, so the relay looks up by role whatever
 /// it knows of "this device".
 package struct PerRole<Value> {
-    package var primary: Value
-    package var secondary: Value
+    package private(set) var primary: Value
+    package private(set) var secondary: Value
 
     package init(primary: Value, secondary: Value) {
         self.primary = primary

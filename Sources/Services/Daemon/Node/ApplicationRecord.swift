@@ -11,17 +11,17 @@ import TandemWire
 struct ApplicationRecord: Equatable {
     let app: ApplicationIdentifier
     /// The user that it belongs to.
-    var user: UInt32
+    fileprivate(set) var user: UInt32
     /// The side that it is on (SES-83); nil only for one that was assigned, and whose first registration decides.
-    var role: DeviceRole?
+    fileprivate(set) var role: DeviceRole?
     /// The custom identifier that it declared last.
-    var identifier: CustomIdentifier?
+    fileprivate(set) var identifier: CustomIdentifier?
     /// The operator has taken the identifier back, and the app has declared none since (PAR-21).
-    var isIdentifierCleared = false
+    fileprivate(set) var isIdentifierCleared = false
     /// The operator has assigned it, and it was never registered (SES-74).
-    var isReserved = false
+    fileprivate(set) var isReserved = false
     /// Of the schema in the app's directory; nil if the daemon lacks one.
-    var schema: SchemaDigests?
+    fileprivate(set) var schema: SchemaDigests?
 
     var ownership: ApplicationOwnership { ApplicationOwnership(user: user, role: role) }
 

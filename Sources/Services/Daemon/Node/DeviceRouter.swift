@@ -25,13 +25,13 @@ final class DeviceRouter {
     /// Outlets to the device around the router.
     struct Outlets {
         /// One of two stores was restored: the pairing needs a new epoch (DEL-10).
-        var needsEpoch: (UniqueIdentifier) -> Void
+        let needsEpoch: (UniqueIdentifier) -> Void
         /// A frame of durable delivery was sent to a peer, or came from one.
-        var frameMoved: (_ envelope: Envelope, _ isSent: Bool) -> Void = { _, _ in }
+        private(set) var frameMoved: (_ envelope: Envelope, _ isSent: Bool) -> Void = { _, _ in }
         /// An item may wait for an absent app.
-        var itemsMayWait: () -> Void = {}
+        private(set) var itemsMayWait: () -> Void = {}
         /// An app has handled an item: it works.
-        var appHasHandled: (ApplicationIdentifier) -> Void
+        let appHasHandled: (ApplicationIdentifier) -> Void
     }
 
     /// A peer's breach of the protocol: the refusal that ends its path.

@@ -38,11 +38,11 @@ final class SecretMarks: Sendable {
 
 /// The values of the configuration that an app has applied.
 struct SignedValues: Sendable {
-    var values: PropertyListDictionary = [:]
+    private(set) var values: PropertyListDictionary = [:]
     /// Their signature is invalid, and was allowed (CFG-22).
-    var isWaived = false
+    private(set) var isWaived = false
     /// The app has said that it does not load them (CFG-42, CFG-115, CFG-116): it has its other values.
-    var isNotLoaded = false
+    private(set) var isNotLoaded = false
 }
 
 /// An app's settings at one moment, as far as its daemon knows them.

@@ -14,8 +14,8 @@ final class ItemInbox {
     /// Which items a handler takes.
     struct Interest: Sendable {
         let channels: Set<Channel>
-        var pairing: UniqueIdentifier?
-        var topic: String?
+        let pairing: UniqueIdentifier?
+        let topic: String?
     }
 
     typealias Take = (DeliveredItem, HandlingToken) -> Void

@@ -18,10 +18,10 @@ final class MessageInbox {
     /// Which messages a receiver is for.
     struct Interest: Sendable {
         /// nil: those that no receiver of their own pairing takes.
-        var pairing: UniqueIdentifier?
-        var kind = Kind.any
+        let pairing: UniqueIdentifier?
+        private(set) var kind = Kind.any
         /// nil: those without topic, and those whose topic nobody takes.
-        var topic: String?
+        let topic: String?
     }
 
     private struct Receiver {

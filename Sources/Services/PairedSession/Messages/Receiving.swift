@@ -115,7 +115,7 @@ public struct ReceivedMessages: AsyncSequence, Sendable {
 
     /// A receiver of its own; letting it go ends the receiving.
     public struct Iterator: AsyncIteratorProtocol {
-        var messages: AsyncStream<ReceivedMessage>.Iterator
+        fileprivate var messages: AsyncStream<ReceivedMessage>.Iterator
         let reception: Reception
 
         public mutating func next() async -> ReceivedMessage? { await next(isolation: #isolation) }
