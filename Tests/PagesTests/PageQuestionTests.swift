@@ -144,8 +144,8 @@ import Testing
         }
         let wide = RunningPage.OwnValue(.file, .string(String(repeating: "é", count: 300)))
         #expect(RunningPage(try fitted(many(wide, "").body))?.values["0"] == withheld)
-        var full = many(wide, String(repeating: "k", count: 60))
-        full.values["list"] = withheld
+        let crowd = many(wide, String(repeating: "k", count: 60)).values
+        let full = RunningPage(buttons: ["c"], values: crowd.merging(["list": withheld]) { $1 })
         #expect(RunningPage(try fitted(full.body)) == RunningPage(buttons: ["c"], values: ["list": withheld]))
         func checked(_ results: [(String, PageValidation)]) throws -> CheckedEdit? {
             let all = PropertyListDictionary(

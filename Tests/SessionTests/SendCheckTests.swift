@@ -20,15 +20,13 @@ struct SendCheckTests {
         Fault(testDescription: "inactive", answer: .inactive) { $0.standing.activation = .inactive },
         Fault(testDescription: "not paired", answer: .notPaired) { $0.counterpart = nil },
         Fault(testDescription: "not installed", answer: .notInstalled(on: .secondary)) {
-            $0.counterpart?.level = .background
-            $0.counterpart?.reason = .notInstalled
+            $0.counterpart = SendCheck.Counterpart(role: .primary, level: .background, reason: .notInstalled)
         },
         Fault(testDescription: "bad argument", answer: .badArgument(.timeout)) { $0.badArgument = .timeout },
         Fault(testDescription: "unsupported type", answer: .unsupported(nul)) { $0.unsupported = nul },
         Fault(testDescription: "too large", answer: .tooLarge(actual: 65_537, limit: 65_536)) { $0.bodySize = 65_537 },
         Fault(testDescription: "unreachable", answer: .notReachable(.noLink)) {
-            $0.counterpart?.level = .unreachable
-            $0.counterpart?.reason = .noLink
+            $0.counterpart = SendCheck.Counterpart(role: .primary, level: .unreachable, reason: .noLink)
         },
     ]
 

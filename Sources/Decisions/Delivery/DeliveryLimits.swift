@@ -65,13 +65,21 @@ package struct QueueFull: Error, Sendable, Equatable, CustomStringConvertible {
 /// The rows and bytes that a queue or ledger keeps: budgets over many queues count them.
 package struct KeptAmount: Sendable, Equatable {
     /// Rows of unfinished items, ended ones, gaps and dead letters.
-    package var records = 0
+    package let records: Int
     /// Bytes of the bodies of items and dead letters.
-    package var bytes = 0
+    package let bytes: Int
 
     package init(records: Int = 0, bytes: Int = 0) {
         self.records = records
         self.bytes = bytes
+    }
+
+    package static func += (sum: inout Self, more: Self) {
+        sum = Self(records: sum.records + more.records, bytes: sum.bytes + more.bytes)
+    }
+
+    package static func -= (rest: inout Self, part: Self) {
+        rest = Self(records: rest.records - part.records, bytes: rest.bytes - part.bytes)
     }
 }
 

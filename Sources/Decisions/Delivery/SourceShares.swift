@@ -40,8 +40,7 @@ struct SourceShares: Sendable {
             guard let record = find(ordinal), record.isUnfinished, parts[ordinal] == nil else { continue }
             let part = Part(source: sourceOf(record.id), supersedeKey: record.supersedeKey, size: record.size)
             parts[ordinal] = part
-            amounts[part.source, default: KeptAmount()].records += 1
-            amounts[part.source, default: KeptAmount()].bytes += part.size
+            amounts[part.source, default: KeptAmount()] += KeptAmount(records: 1, bytes: part.size)
             if let key = part.supersedeKey { ordinalsByKey[key, default: []].append(ordinal) }
         }
         unknown = []
@@ -60,8 +59,7 @@ struct SourceShares: Sendable {
 
     private static func take(_ part: Part, from amounts: inout [UniqueIdentifier?: KeptAmount]) {
         guard var amount = amounts[part.source] else { return }
-        amount.records -= 1
-        amount.bytes -= part.size
+        amount -= KeptAmount(records: 1, bytes: part.size)
         amounts[part.source] = amount.records > 0 ? amount : nil
     }
 }

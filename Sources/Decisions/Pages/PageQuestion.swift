@@ -205,17 +205,17 @@ package struct RunningPage: Sendable, Equatable {
     }
 
     /// The keys of rows and sections that are not shown.
-    package var hidden: Set<String>
+    package let hidden: Set<String>
     /// By key, in the place of the page's.
-    package var choices: [String: [Choice]]
+    package let choices: [String: [Choice]]
     /// The keys of the buttons that can be pressed.
-    package var buttons: Set<String>
+    package let buttons: Set<String>
     /// By the key of the entry.
-    package var mails: [String: MailDecision]
+    package let mails: [String: MailDecision]
     /// By the name of the property.
-    package var dates: [String: PickedDate]
+    package let dates: [String: PickedDate]
     /// By the name of the property.
-    package var values: [String: OwnValue]
+    package let values: [String: OwnValue]
 
     package init(
         hidden: Set<String> = [], choices: [String: [Choice]] = [:], buttons: Set<String> = [],
@@ -566,23 +566,6 @@ package enum RunningState: Sendable, Equatable {
         case .notRunning: "The app does not run: this page is without its buttons, its own values, checks and choices."
         case .noAnswer: "The app does not answer: this page is without its buttons, its own values, checks and choices."
         case .elsewhere: "The app runs on another device: this page is without its buttons, its own values and choices."
-        }
-    }
-}
-
-extension PageRequest {
-    /// Takes what the running app has decided, in the types of its properties; nothing of one that has not answered.
-    package mutating func take(_ state: RunningState, _ schema: SettingsSchema) {
-        let page = if case .running(let page) = state { page } else { RunningPage() }
-        (hidden, buttons, mails, dates) = (page.hidden, page.buttons, page.mails, page.dates)
-        own = page.values.mapValues {
-            PageValue(value: $0.value, layer: $0.layer.rawValue, isWithheld: $0.isWithheld)
-        }
-        choices = page.choices.reduce(into: [:]) { all, list in
-            guard let declaration = schema[list.key] else { return }
-            all[list.key] = list.value.compactMap { choice in
-                declaration.value(stored: choice.value).map { SettingChoice(label: choice.label, value: $0) }
-            }
         }
     }
 }

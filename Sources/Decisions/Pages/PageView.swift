@@ -80,27 +80,27 @@ extension [String: PageValue] {
 /// The reader of a page, and the values in force.
 package struct PageRequest: Sendable {
     /// Preferred first.
-    package var languages: [String]
+    package let languages: [String]
     /// The person who looks: `user` here, `counterpart` on the paired primary.
-    package var editor: SettingAccess
+    package let editor: SettingAccess
     /// As the daemon knows them, by key; a key without one has its default.
     package var values: [String: PageValue]
     /// Those that the running app itself has set, which hide defaults.
-    var own: [String: PageValue] = [:]
+    private(set) var own: [String: PageValue] = [:]
     /// Keys that are hidden now, besides those of `TandemVisibleWhen`.
-    package var hidden: Set<String>
+    package private(set) var hidden: Set<String>
     /// Choices of a running app, in the place of the page's.
-    package var choices: [String: [SettingChoice]]
+    package private(set) var choices: [String: [SettingChoice]]
     /// The keys of the buttons that the running app takes presses of.
-    package var buttons: Set<String> = []
+    package private(set) var buttons: Set<String> = []
     /// The running app's decisions about mails, by the keys of their entries.
-    package var mails: [String: RunningPage.MailDecision] = [:]
+    package private(set) var mails: [String: RunningPage.MailDecision] = [:]
     /// The running app's dates, by the names of their properties.
-    package var dates: [String: RunningPage.PickedDate] = [:]
+    package private(set) var dates: [String: RunningPage.PickedDate] = [:]
     /// Texts of refused input, by key, in the place of those of the values in force.
-    package var errors: [String: String]
+    package let errors: [String: String]
     /// Whether the page is that of an item, which leads to no other page and has no lists (PAG-21).
-    package var isOfItem: Bool
+    package let isOfItem: Bool
 
     package init(
         languages: [String] = [], editor: SettingAccess = .user, values: [String: PageValue] = [:],
@@ -121,6 +121,21 @@ package struct PageRequest: Sendable {
     func value(of key: String) -> PageValue? {
         guard let known = values[key] else { return own[key] }
         return known.layer == "default" || known.isNotLoaded ? own[key] ?? known : known
+    }
+
+    /// Takes what the running app has decided, in the types of its properties; nothing of one that has not answered.
+    package mutating func take(_ state: RunningState, _ schema: SettingsSchema) {
+        let page = if case .running(let page) = state { page } else { RunningPage() }
+        (hidden, buttons, mails, dates) = (page.hidden, page.buttons, page.mails, page.dates)
+        own = page.values.mapValues {
+            PageValue(value: $0.value, layer: $0.layer.rawValue, isWithheld: $0.isWithheld)
+        }
+        choices = page.choices.reduce(into: [:]) { all, list in
+            guard let declaration = schema[list.key] else { return }
+            all[list.key] = list.value.compactMap { choice in
+                declaration.value(stored: choice.value).map { SettingChoice(label: choice.label, value: $0) }
+            }
+        }
     }
 }
 

@@ -94,10 +94,7 @@ package struct AnnouncedApplications: Sendable {
     /// The link is gone: the apps connected there are no longer known.
     package mutating func linkDown() {
         introduction = nil
-        for app in announcements.keys {
-            announcements[app]?.isConnected = false
-            announcements[app]?.seen = nil
-        }
+        for app in announcements.keys { announcements[app]?.linkDown() }
     }
 }
 

@@ -106,18 +106,18 @@ package struct RegistrationAnswer: Sendable, Equatable {
 /// The body of `application`: one installed app as its device announces it.
 package struct ApplicationAnnouncement: Sendable, Equatable {
     package let isInstalled: Bool
-    package var isConnected: Bool
+    package private(set) var isConnected: Bool
     /// Sent by a primary only: the custom identifier that its app declares.
-    package var identifier: CustomIdentifier?
+    package private(set) var identifier: CustomIdentifier?
     /// Sent by a primary only: its operator has taken the custom identifier back (PAR-21).
-    package var isIdentifierCleared: Bool
+    package private(set) var isIdentifierCleared: Bool
     /// The key that is trusted for its configuration.
     package let trust: TrustMark
     package let features: ApplicationFeatures
     /// How far the announcing side's messages would come now, as it sees the other one.
-    package var seen: ReachabilityLevel?
+    package private(set) var seen: ReachabilityLevel?
     /// Sent by a secondary only: SHA-256 of the schema that its primary may know; nil if there is none (SES-77).
-    package var schema: [UInt8]?
+    package private(set) var schema: [UInt8]?
 
     package init(
         isInstalled: Bool, isConnected: Bool, identifier: CustomIdentifier? = nil, isIdentifierCleared: Bool = false,
@@ -133,6 +133,18 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
         self.seen = seen
         self.schema = schema
     }
+
+    /// As a device in this role tells it to another one.
+    /// - Parameter seen: how far the device's messages to that one would come.
+    package func told(by role: DeviceRole, seen: ReachabilityLevel?) -> Self {
+        var told = self
+        if role == .secondary { (told.identifier, told.isIdentifierCleared) = (nil, false) } else { told.schema = nil }
+        told.seen = seen
+        return told
+    }
+
+    /// The link is gone.
+    mutating func linkDown() { (isConnected, seen) = (false, nil) }
 
     /// Whether the app may take a configuration that it could not take before, or has lost one (CFG-72).
     /// - Parameter before: the announcement before it; nil if there was none.
@@ -235,9 +247,9 @@ package struct ApplicationFeatures: Sendable, Equatable {
 
 /// The name, the version and the icon of an app as its app manifest has them (SET-84), for people.
 package struct ApplicationIdentity: Sendable, Equatable {
-    package var name: String?
-    package var version: String?
-    package var icon: String?
+    package let name: String?
+    package let version: String?
+    package let icon: String?
 
     package init(name: String? = nil, version: String? = nil, icon: String? = nil) {
         self.name = name

@@ -126,8 +126,8 @@ package struct SendCheck: Sendable, Equatable {
     package struct Counterpart: Sendable, Equatable {
         /// This device's role in the pairing.
         package let role: DeviceRole
-        package var level: ReachabilityLevel
-        package var reason: ReachabilityReason
+        package let level: ReachabilityLevel
+        package let reason: ReachabilityReason
 
         package init(role: DeviceRole, level: ReachabilityLevel, reason: ReachabilityReason) {
             self.role = role

@@ -333,7 +333,7 @@ package struct DesiredConfigurations: Sendable {
             refusal.mayHaveEnded(isValid: valid.contains(refusal.digest), bringsKeys: bringsKeys)
         }
         guard state(of: key, at: pairing)?.refusals.contains(where: isRetried) == true else { return false }
-        change(key, at: pairing, &transition) { state, _ in state.refusals.removeAll(where: isRetried) }
+        change(key, at: pairing, &transition) { state, _ in state.forgetRefusals(where: isRetried) }
         return true
     }
 
@@ -449,7 +449,7 @@ package struct DesiredConfigurations: Sendable {
         let isSame = { (digest: [UInt8]?) in digest == entry.digest || desired?.isBrought(by: digest) == true }
         change(entry.key, at: entry.pairing, &transition) { state, transition in
             state.update(entry, &transition)
-            state.refusals.removeAll { $0.digest == entry.digest || slot?.contains($0.digest) != true }
+            state.forgetRefusals { $0.digest == entry.digest || slot?.contains($0.digest) != true }
             switch facts.verdict {
             case .applied:
                 state.apply(entry, movesMark: isSame(facts.good?.digest))
@@ -523,7 +523,7 @@ package struct DesiredConfigurations: Sendable {
         note(key, of: addressee, &transition)
         let trust = addressee.trust(key.application)
         var state = secondaries[addressee.pairing]?.states[key]
-        if case .applied(let digest) = cause { state?.refusals.removeAll { $0.digest == digest } }
+        if case .applied(let digest) = cause { state?.forgetRefusal(of: digest) }
         guard let wanted = slot.wanted(by: addressee, state), state?.isOnItsWay(wanted.digest) != true,
             state?.lacks(wanted, because: cause) != false
         else { return }
@@ -531,11 +531,8 @@ package struct DesiredConfigurations: Sendable {
         let entry = ForwardedConfiguration(wanted, id: identifier(), pairing: addressee.pairing, at: accepted)
         let isBehind = addressee.isBehind(key.subject)
         change(key, at: addressee.pairing, &transition) { stored, transition in
-            if let state { stored.refusals = state.refusals }
-            stored.trust = stored.trust.followed(by: trust)
-            if stored.awaited != wanted.digest {
-                (stored.awaited, stored.awaitedSince) = (wanted.digest, now)
-            }
+            if case .applied(let digest) = cause { stored.forgetRefusal(of: digest) }
+            stored.awaits(wanted.digest, under: trust, since: now)
             if !isBehind { stored.opened(entry, of: wanted, &transition) }
         }
         if isBehind { return }

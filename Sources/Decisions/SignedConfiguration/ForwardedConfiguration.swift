@@ -173,12 +173,12 @@ package struct SecondaryState: Sendable, Equatable {
     private var passed: [UInt8]?
     /// The last applications, the newest last (LIM-85).
     package internal(set) var history: [Application] = []
-    var refusals: [Refusal] = []
+    private(set) var refusals: [Refusal] = []
     /// The envelope that was delivered first without being applied since, and when.
-    var awaited: [UInt8]?
-    var awaitedSince: WallTime?
+    private(set) var awaited: [UInt8]?
+    private(set) var awaitedSince: WallTime?
     /// The key that the secondary trusted when it was looked at last.
-    var trust = TrustMark.unnamed
+    private(set) var trust = TrustMark.unnamed
 
     init() {}
 
@@ -285,7 +285,15 @@ package struct SecondaryState: Sendable, Equatable {
         if passed == digest { passed = nil }
     }
 
-    mutating func forgetRefusal(of digest: [UInt8]) { refusals.removeAll { $0.digest == digest } }
+    mutating func forgetRefusal(of digest: [UInt8]) { forgetRefusals { $0.digest == digest } }
+
+    mutating func forgetRefusals(where isForgotten: (Refusal) -> Bool) { refusals.removeAll(where: isForgotten) }
+
+    /// It is to apply this envelope under the key that it trusts. A wait for another one ends.
+    mutating func awaits(_ digest: [UInt8], under trust: TrustMark, since now: WallTime) {
+        self.trust = self.trust.followed(by: trust)
+        if awaited != digest { (awaited, awaitedSince) = (digest, now) }
+    }
 
     func lacks(_ wanted: DesiredConfiguration, because occasion: Occasion) -> Bool {
         // Others wait until this secondary has answered a delivery of its own.

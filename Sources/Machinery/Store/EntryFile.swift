@@ -6,8 +6,8 @@ import CTandemSQLite
 
 /// The changes of a file's entries that are made as one.
 package struct EntryChanges: Sendable {
-    package var values: [EntryFile.Entry]
-    package var removed: [String]
+    package let values: [EntryFile.Entry]
+    package let removed: [String]
 
     package init(values: [EntryFile.Entry] = [], removed: [String] = []) {
         self.values = values

@@ -25,7 +25,7 @@ struct SendQueue {
     // (LIM-6) is far below what half a word holds.
     private var waitingBytes: UInt32 = 0
     /// The bytes of a queue that was dropped: they did not leave, so `SocketStream.queuedBytes` still counts them.
-    var lostBytes: UInt32 = 0
+    private(set) var lostBytes: UInt32 = 0
 
     private(set) var byteCount: Int {
         get { Int(waitingBytes) }
@@ -33,6 +33,8 @@ struct SendQueue {
     }
 
     var isEmpty: Bool { byteCount == 0 }
+
+    mutating func lose(_ count: Int) { lostBytes = UInt32(clamping: count) }
 
     mutating func append(_ bytes: ByteSlice, _ loop: EventLoop) {
         guard !bytes.isEmpty else { return }

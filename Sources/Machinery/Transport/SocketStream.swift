@@ -28,23 +28,23 @@ package final class SocketStream: ByteStream, ReadinessTarget, TurnParticipant, 
     @exclusivity(unchecked) package var delegate: (any ByteStreamDelegate)?
     let loop: EventLoop
     /// Unchecked, because nothing that it calls comes back to it.
-    @exclusivity(unchecked) var queue = SendQueue()
+    @exclusivity(unchecked) private var queue = SendQueue()
     let marks: WaterMarks
-    var charge: ConnectionCharge?
+    private var charge: ConnectionCharge?
     /// Charged with what is queued while the socket is full.
     package var account: QueueAccount?
     /// Why and until when the stream waits to be closed; nil until it does.
     private var ending: Ending?
     // Fields smaller than a word follow a field that ends in the middle of one: an idle stream is to be small.
     package let peer: PeerDescription
-    var phase = Phase.idle
+    private var phase = Phase.idle
     /// Unchecked, as the count of lost bytes: one word, which no called code accesses meanwhile.
     @exclusivity(unchecked) package internal(set) var isCongested = false
     private var isReadingPaused = false
     private var registration: Registration?
     @exclusivity(unchecked) package internal(set) var isBlocked = false
-    var isFlushDue = false
-    var isDrainAwaited = false
+    private var isFlushDue = false
+    private var isDrainAwaited = false
     var descriptor: OwnedDescriptor?
 
     /// Takes over a connected, non-blocking socket.
@@ -292,7 +292,7 @@ extension SocketStream {
             block()
             return 0
         case .ended, nil:
-            queue.lostBytes = UInt32(clamping: queuedBytes + bytes.byteCount)
+            queue.lose(queuedBytes + bytes.byteCount)
             return bytes.byteCount
         }
     }
@@ -305,7 +305,7 @@ extension SocketStream {
     }
 
     func loseQueue() {
-        queue.lostBytes = UInt32(clamping: queuedBytes)
+        queue.lose(queuedBytes)
         queue.removeAll(loop)
     }
 

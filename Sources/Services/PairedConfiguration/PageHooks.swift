@@ -277,30 +277,35 @@ final class PageHookRunner: Sendable {
 
     private var page: RunningPage {
         get async {
-            var page = RunningPage(buttons: Set(hooks.presses.keys))
-            if let hidden = hooks.hidden { page.hidden = await hidden() }
-            for (name, choices) in hooks.choices {
+            let hidden = await hooks.hidden?() ?? []
+            var choices: [String: [RunningPage.Choice]] = [:]
+            for (name, hook) in hooks.choices {
                 guard let declaration = schema[name] else { continue }
-                page.choices[name] = await choices().compactMap { choice in
+                choices[name] = await hook().compactMap { choice in
                     declaration.stored(choice.value).map { RunningPage.Choice(label: choice.label, value: $0) }
                 }
             }
+            var decisions: [String: RunningPage.MailDecision] = [:]
             for (key, decide) in hooks.mails {
                 guard let mail = mails[key] else { continue }
-                page.mails[key] =
+                decisions[key] =
                     switch await decide(mail) {
                     case .compose(let mail): .compose(mail.ofPage)
                     case .refused(let reason): .refused(reason)
                     }
             }
-            for (name, hook) in hooks.dates { page.dates[name] = await picked(name, hook) }
+            var dates: [String: RunningPage.PickedDate] = [:]
+            for (name, hook) in hooks.dates { dates[name] = await picked(name, hook) }
+            var values: [String: RunningPage.OwnValue] = [:]
             for (declaration, value, layer) in store.inForce where !declaration.isSecret {
                 let name = declaration.name
                 guard let word = RunningPage.OwnValue.Layer(layer), !secrets.keys.contains(name) else { continue }
-                page.values[name] = RunningPage.OwnValue(
+                values[name] = RunningPage.OwnValue(
                     word, declaration.stored(value), isWithheld: secrets.lists.contains(name))
             }
-            return page
+            return RunningPage(
+                hidden: hidden, choices: choices, buttons: Set(hooks.presses.keys), mails: decisions, dates: dates,
+                values: values)
         }
     }
 

@@ -199,22 +199,22 @@ extension SQLitePreferences {
     private static func changes(
         _ edit: PreferenceEdit, of rows: [EntryFile.Entry], store: String
     ) throws(PreferenceStoreError) -> EntryChanges {
-        var changes = EntryChanges(removed: Array(edit.removed))
+        var values: [EntryFile.Entry] = []
         for (key, value) in edit.values {
             do throws(PropertyListError) {
-                changes.values.append((key, try PropertyListWriter.write(value)))
+                values.append((key, try PropertyListWriter.write(value)))
             } catch {
                 throw PreferenceStoreError(.notStorable, store: store, detail: "the value of '\(key)': \(error)")
             }
         }
         let stay = rows.filter { edit.values[$0.key] == nil && !edit.removed.contains($0.key) }
-        let count = (stay + changes.values).reduce(0) { $0 + $1.key.utf8.count + $1.value.count }
+        let count = (stay + values).reduce(0) { $0 + $1.key.utf8.count + $1.value.count }
         // More would be damage to the next reader.
         guard count <= EntryFile.byteLimit else {
             let detail = PreferenceStoreError.tooLarge(count, limit: EntryFile.byteLimit)
             throw PreferenceStoreError(.notStorable, store: store, detail: detail)
         }
-        return changes
+        return EntryChanges(values: values, removed: Array(edit.removed))
     }
 
     /// Below it no entry is encoded to be sure of its room. It is less than the file's limit, because the shadows are

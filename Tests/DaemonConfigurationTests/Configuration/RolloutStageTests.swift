@@ -10,12 +10,9 @@ import Testing
     private func peer(
         _ name: String, device: UniqueIdentifier = .random(), via: String? = nil
     ) -> ConfigurationPeer {
-        var peer = ConfigurationPeer(pairing: .random(), role: .primary, name: name, device: device, reportKey: [])
-        if let via {
-            peer.carrier = UniqueIdentifier.random()
-            peer.via = via
-        }
-        return peer
+        ConfigurationPeer(
+            pairing: .random(), role: .primary, name: name, device: device, reportKey: [],
+            carrier: via.map { _ in .random() }, via: via)
     }
 
     private func first(_ names: [String], of peers: [ConfigurationPeer]) throws(ControlFailure) -> Set<UniqueIdentifier>

@@ -26,7 +26,7 @@ package struct ControlFailure: Error, Sendable, Equatable {
     /// For people: the event and the remedy.
     package let text: String
     /// More for programs, beside the text.
-    package var facts: PropertyListDictionary = [:]
+    package private(set) var facts: PropertyListDictionary = [:]
 
     /// The body of the answer.
     package var body: PropertyListDictionary {
@@ -37,7 +37,9 @@ package struct ControlFailure: Error, Sendable, Equatable {
 }
 
 extension ControlFailure {
-    package init(_ name: ControlFailureName, _ text: String) { self.init(name: name.rawValue, text: text) }
+    package init(_ name: ControlFailureName, _ text: String, facts: PropertyListDictionary = [:]) {
+        self.init(name: name.rawValue, text: text, facts: facts)
+    }
 }
 
 /// The answer to a control request.

@@ -25,8 +25,8 @@ struct ConfigurationPeer {
     /// and its own.
     var epoch: UInt64 = 1
     /// For a far secondary (CFG-101) the pairing with the secondary that carries for it, and that one's name.
-    var carrier: UniqueIdentifier?
-    var via: String?
+    private(set) var carrier: UniqueIdentifier?
+    private(set) var via: String?
 
     /// Its name, for people: a far one's with the carrier's, because that one has told it (CTL-37).
     var label: String { name + (via.map { " (via \($0))" } ?? "") }

@@ -27,8 +27,8 @@ final class ItemBudget {
     init(_ limit: KeptAmount) { self.limit = limit }
 
     func change(from before: KeptAmount, to now: KeptAmount) {
-        kept.records += now.records - before.records
-        kept.bytes += now.bytes - before.bytes
+        kept -= before
+        kept += now
     }
 
     /// Why an item of this size has no room; nil if it has.
@@ -111,7 +111,7 @@ final class ItemBudgets {
     private struct Key: Hashable {
         var pairing: UniqueIdentifier?
         var user: UInt32?
-        var direction: DeliveryDirection
+        let direction: DeliveryDirection
         var isConfiguration = false
     }
 

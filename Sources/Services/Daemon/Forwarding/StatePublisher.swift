@@ -224,15 +224,9 @@ final class StatePublisher {
 
     /// The newest announcement of an app, as the device at the other end of a link may know it.
     func announcement(of application: LocalApplication, to port: RelayPort) -> Frame? {
-        var announcement = application.announcement
-        if port.side.role == .secondary {
-            (announcement.identifier, announcement.isIdentifierCleared) = (nil, false)
-        } else {
-            announcement.schema = nil
-        }
-        if case .link(let end) = port.source {
-            announcement.seen = application.routes[end.known.pairing]?.reachability.level
-        }
+        var seen: ReachabilityLevel?
+        if case .link(let end) = port.source { seen = application.routes[end.known.pairing]?.reachability.level }
+        let announcement = application.announcement.told(by: port.side.role, seen: seen)
         do throws(WireError) {
             return try ApplicationFrame(.application, application.app, announcement.body).frame()
         } catch {

@@ -199,25 +199,25 @@ final class ApplicationSettings {
                 in: document.schema)
             return (converted, keys, keys.contains { secrets[$0] != nil })
         }
-        var outcome = SettingsOutcome()
-        let checked = try await check(new.values, of: app, by: editor, edit, isUnchecked: &outcome.isUnchecked)
+        var isUnchecked = false
+        let checked = try await check(new.values, of: app, by: editor, edit, isUnchecked: &isUnchecked)
         guard isStillAllowed() else { throw .notAllowed }
         let refusals = checked?.refusals ?? []
         guard refusals.isEmpty else { throw .unfit(refusals) }
-        outcome.replaced = checked?.replacements.keys ?? []
         var values = new.values
         for (key, value) in checked?.replacements ?? [:] { values[key] = value }
         do throws(SettingsFailure) {
-            outcome.converted = try await change(
+            let converted = try await change(
                 app, by: editor, "settings edited", keys, isStillAllowed: isStillAllowed
             ) { [values] edits, document throws(SettingsPayloadError) in
                 try edit(values, &edits, document)
             }
+            return SettingsOutcome(
+                converted: converted, replaced: checked?.replacements.keys ?? [], isUnchecked: isUnchecked)
         } catch {
-            guard checked != nil || outcome.isUnchecked else { throw error }
+            guard checked != nil || isUnchecked else { throw error }
             throw error.ofApp(replacing: checked?.replacements ?? [:], of: new.values)
         }
-        return outcome
     }
 
     /// The keys that a change names to its asker and to the log, and whether it writes a list with secrets.

@@ -21,7 +21,7 @@ final class RemoteSettings {
         /// The digest of the schema that a secondary has announced for its app.
         let schema: (UniqueIdentifier, ApplicationIdentifier) -> [UInt8]?
         /// The side that an app is on here: a primary asks for those of the secondary's (SES-83).
-        var side: (ApplicationIdentifier) -> DeviceRole = { _ in .secondary }
+        private(set) var side: (ApplicationIdentifier) -> DeviceRole = { _ in .secondary }
 
         /// Whether the other device may still ask: the pairing, or the app on this side, may have gone meanwhile.
         fileprivate func allows(_ query: SettingsQueryFrame) -> Bool {
@@ -263,9 +263,9 @@ final class RemoteSettings {
         }
         guard answer.code == 0 else {
             let name = answer.name.flatMap { ControlFailureName(word: $0) } ?? .badRequest
-            var failure = ControlFailure(name, answer.body[BodyKey.text]?.stringValue ?? "")
-            failure.facts[SettingsOutcome.checks] = answer.body[SettingsOutcome.checks]
-            throw failure
+            var facts: PropertyListDictionary = [:]
+            facts[SettingsOutcome.checks] = answer.body[SettingsOutcome.checks]
+            throw ControlFailure(name, answer.body[BodyKey.text]?.stringValue ?? "", facts: facts)
         }
         return answer.body
     }
@@ -495,9 +495,8 @@ extension ControlFailure {
     /// The failure of a change before it was sent, marked as one if there is no link: with one the device has answered,
     /// or this one has had no room.
     fileprivate var notSent: ControlFailure {
-        var failure = self
-        if name == ControlFailureName.unreachable.rawValue { failure.facts[SettingsOutcome.sent] = false }
-        return failure
+        guard name == ControlFailureName.unreachable.rawValue else { return self }
+        return ControlFailure(.unreachable, text, facts: [SettingsOutcome.sent: false])
     }
 
     /// The failure of a paired device's request.
@@ -523,10 +522,9 @@ extension ControlFailure {
         case .notAllowed: self.init(.notAllowed, text)
         case .refused: self.init(.schema, text)
         case .unfit(let refusals):
-            self.init(.refused, text)
             var checks: PropertyListDictionary = [:]
             for refusal in refusals { checks[refusal.key] = .dictionary(refusal.dictionary) }
-            facts[SettingsOutcome.checks] = .dictionary(checks)
+            self.init(.refused, text, facts: [SettingsOutcome.checks: .dictionary(checks)])
         case .wrongAnswer, .failedCheck: self.init(.noAnswer, text)
         case .document, .otherSchema, .unnamedSchema, .file, .damagedEdits, .laterEdits, .notStored:
             self.init(.store, text)

@@ -9,11 +9,11 @@ import TandemSettings
 /// The outcome of an edit.
 struct SettingsOutcome {
     /// The keys whose values were converted.
-    var converted: [String] = []
+    let converted: [String]
     /// The keys whose values the app has replaced.
-    var replaced: [String] = []
+    let replaced: [String]
     /// The app has checks of its own, and has not answered: the declared rules alone have decided.
-    var isUnchecked = false
+    let isUnchecked: Bool
 
     /// The key of what the app's own checks do not take, in the body of a failure (CTL-60).
     static let checks = "checks"

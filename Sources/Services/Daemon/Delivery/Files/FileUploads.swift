@@ -328,8 +328,7 @@ private struct WaitingFiles {
     mutating func append(_ upload: Upload) {
         order.append(upload)
         uploads[upload.key] = upload
-        kept[upload.key.queue.app, default: KeptAmount()].records += 1
-        kept[upload.key.queue.app, default: KeptAmount()].bytes += upload.manifest.count
+        kept[upload.key.queue.app, default: KeptAmount()] += KeptAmount(records: 1, bytes: upload.manifest.count)
     }
 
     mutating func remove(_ upload: Upload) {
