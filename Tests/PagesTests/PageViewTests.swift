@@ -266,6 +266,15 @@ import Testing
         #expect(fewer.options.map(\.title) == ["drei", "b", "C"])
         let dynamic = PageRequest(choices: ["k": [SettingChoice(label: "two", value: .integer(2))]])
         #expect(try options(["Titles": []], dynamic).options.map(\.title) == ["two"])
+        let running = PageRequest(choices: [
+            "k": [(9, "nine"), (2, "two"), (1, "one")].map { SettingChoice(label: $1, value: .integer($0)) }
+        ])
+        let ofApp = try options([:], running)
+        #expect(ofApp.options.map(\.title) == ["nine", "two", "one"] && ofApp.selected == 1)
+        #expect(ofApp.options.map(\.shortTitle) == [nil, nil, nil])
+        #expect(ofApp.options.map(\.image) == [nil, "ic", "ib"], "the picture is the value's")
+        #expect(try options(["DisplaySortedByTitle": true], running).options.map(\.title) == ["nine", "one", "two"])
+        #expect(try options([:], PageRequest(choices: ["k": []])).options.isEmpty)
         #expect(try view([Specifier(.multiValue, entries)]).rows[0].shown == "sc")
     }
 

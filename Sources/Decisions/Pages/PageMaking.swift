@@ -389,25 +389,37 @@ private struct PageMaking {
         _ specifier: Specifier, _ declaration: SettingDeclaration, _ value: PropertyListValue?
     ) -> PageView.Choices {
         let labels = ChoiceLabels(specifier, declaration)
-        let choices = (request.choices[declaration.name] ?? declaration.choices) + added(declaration)
+        let running = request.choices[declaration.name]
+        let choices = (running ?? declaration.choices) + added(declaration)
         let allowed = choices.compactMap { choice -> (label: String, value: PropertyListValue?)? in
             if choice.value == .nothing { return (choice.label, nil) }
             return declaration.stored(choice.value).map { (choice.label, $0) }
         }
         let names = ValueIndices(allowed.map(\.value))
-        // The page's order and texts; a choice that the page does not name stands at the end.
+        // The page's order and texts, unless the app has its own now; a choice that the page does not name stands at
+        // the end.
+        let named: [PropertyListValue?] =
+            if running != nil {
+                []
+            } else if choices.isEmpty {
+                taken(labels, declaration)
+            } else {
+                labels.values.filter { names.index(of: $0) != nil }
+            }
+        let known = ValueIndices(named)
         let values =
-            (choices.isEmpty ? taken(labels, declaration) : labels.values.filter { names.index(of: $0) != nil })
-            + allowed.enumerated().filter { names.index(of: $1.value) == $0 && labels.index(of: $1.value) == nil }
+            named
+            + allowed.enumerated().filter { names.index(of: $1.value) == $0 && known.index(of: $1.value) == nil }
             .map(\.element.value)
         let allowsOthers = declaration.editor == .editableChoice
         let options = values.enumerated().map { id, stored -> PageView.Option in
             let label = labels.index(of: stored)
+            let ofPage = running == nil ? label : nil
             let own = names.index(of: stored).map { allowed[$0].label }
             return PageView.Option(
                 id: id, input: stored.map { PageInput.text(ofChoice: $0, declaration) } ?? "",
-                title: text(label.flatMap { labels.title($0) } ?? own ?? stored?.description ?? ""),
-                shortTitle: label.flatMap { labels.shortTitle($0) }.map(text),
+                title: text(ofPage.flatMap { labels.title($0) } ?? own ?? stored?.description ?? ""),
+                shortTitle: ofPage.flatMap { labels.shortTitle($0) }.map(text),
                 image: label.flatMap { labels.image($0) },
                 value: stored)
         }

@@ -132,9 +132,9 @@ public struct PageHooks: Sendable {
         checks[name] = check
     }
 
-    /// Offers choices of the moment in the place of the page's. The declaration still judges what is chosen, so the
-    /// entry needs no `Values`, or all that can ever be offered. InAppSettingsKit's `valuesForSpecifier:` and
-    /// `titlesForSpecifier:`.
+    /// Offers choices of the moment in the place of the page's, with these labels and in this order. The declaration
+    /// still judges what is chosen, so the entry needs no `Values`, or all that can ever be offered. InAppSettingsKit's
+    /// `valuesForSpecifier:` and `titlesForSpecifier:`.
     /// - Parameters:
     ///   - name: the name of the property.
     ///   - choices: called for each page that is made, whichever it is.
