@@ -420,6 +420,8 @@ import Testing
             Specifier(.childPane, ["IASKViewControllerStoryBoardId": "Map"]), Specifier(["Type": "Fancy"]),
             Specifier(.textField, ["Key": "none"]), Specifier(.toggle, ["Key": "text"]),
             Specifier(.childPane, ["File": "Missing"]), Specifier(.openURL, ["File": "not a url"]),
+            Specifier(.custom, ["Key": "text", "IASKViewControllerClass": "Map"]),
+            Specifier(.custom, ["Key": "text", "IASKSegueIdentifier": "map", "File": "Root"]),
         ]
         let text = SettingDeclaration("text", .data, initial: .data([]))
         let shown = try view(specifiers, PageRequest(), [text])
@@ -429,6 +431,7 @@ import Testing
                 .unsupported("The app has no property for it."),
                 .unsupported("A value of type data cannot be edited here."),
                 .unsupported("The page is missing or cannot be read."), .unsupported("The entry has no address."),
+                .unsupported("a view controller's class needs UIKit."), .custom(page: "Root"),
             ])
     }
 

@@ -327,13 +327,14 @@ private struct PageMaking {
     private func kindWithoutValue(_ specifier: Specifier) -> PageView.Kind? {
         switch specifier.kind {
         case .button: return .button
-        case .custom: return .custom(page: request.isOfItem ? nil : specifier.page.flatMap { tree[$0]?.name })
+        case .custom:
+            if let missing = missing(specifier) { return missing }
+            return .custom(page: request.isOfItem ? nil : specifier.page.flatMap { tree[$0]?.name })
         case .childPane:
-            if let file = specifier.file {
-                return tree[file] == nil ? .unsupported("The page is missing or cannot be read.") : .page(file)
+            guard let file = specifier.file else {
+                return missing(specifier) ?? .unsupported("The entry names no page.")
             }
-            let reason = SpecifierKey.allCases.first { specifier[$0] != nil && $0.unsupported != nil }?.unsupported
-            return .unsupported(reason.map { "\($0)." } ?? "The entry names no page.")
+            return tree[file] == nil ? .unsupported("The page is missing or cannot be read.") : .page(file)
         case .openURL:
             guard let url = specifier.text(.file).flatMap({ SettingURL($0) }) else {
                 return .unsupported("The entry has no address.")
@@ -342,6 +343,13 @@ private struct PageMaking {
         case .mailCompose: return mail(specifier)
         default: return nil
         }
+    }
+
+    /// An entry that opens what Linux does not have, and no page; nil for any other.
+    private func missing(_ specifier: Specifier) -> PageView.Kind? {
+        guard specifier.page == nil else { return nil }
+        let key = SpecifierKey.allCases.first { specifier[$0] != nil && $0.unsupported != nil }
+        return key?.unsupported.map { .unsupported("\($0).") }
     }
 
     /// The app's parts are translated as the entry's are.
