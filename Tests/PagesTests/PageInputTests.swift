@@ -309,6 +309,24 @@ import Testing
         #expect(ListDraft(of: Self.accounts, items: [], at: 0, in: Self.tree) == nil)
     }
 
+    @Test("PAG-21: an item without a key shows its default if nil is no value of it, and stores what is changed alone")
+    func olderItem() throws {
+        let page = [
+            Specifier(.textField, ["Key": "name", "DefaultValue": "me"]),
+            Specifier(.toggle, ["Key": "isSafe", "DefaultValue": true]),
+            Specifier(.slider, ["Key": "level", "DefaultValue": 0.5]),
+        ]
+        let tree = pageTree(["Root": [Self.accounts], "Account": page])
+        var draft = try #require(ListDraft(of: Self.accounts, items: [["name": "a"]], at: 0, in: tree))
+        #expect(draft.view(in: tree).rows.map(\.input) == ["a", "on", "0.5"])
+        #expect(draft.take(["isSafe": "on", "level": "0.5"], in: tree).errors.isEmpty)
+        #expect(draft.done([["name": "a"]]) == [["name": "a"]])
+        #expect(draft.take(["isSafe": "off"], in: tree).errors.isEmpty)
+        #expect(draft.done([["name": "a"]]) == [["name": "a", "isSafe": false]])
+        let nameless = try #require(ListDraft(of: Self.accounts, items: [["isSafe": false]], at: 0, in: tree))
+        #expect(nameless.view(in: tree).rows.map(\.input) == ["", "off", "0.5"], "a text may be nil")
+    }
+
     @Test(
         "PAG-20, PAG-21: text, toggle, slider and choice make single values",
         arguments: [

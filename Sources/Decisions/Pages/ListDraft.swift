@@ -52,14 +52,16 @@ package struct ListDraft: Sendable {
         }
     }
 
-    /// The page of the draft: the values are those of the content.
+    /// The page of the draft: the values are those of the content. A key that the item lacks shows its default where
+    /// nil is no value of it: an item may be older than the key.
     /// - Parameters:
     ///   - hidden: the keys that the running app hides.
     ///   - errors: why input was refused, by key.
     package func view(
         in tree: PageTree, languages: [String] = [], hidden: Set<String> = [], errors: [String: String] = [:]
     ) -> PageView {
-        let values = schema.declarations.map { ($0.name, PageValue(value: content[$0.name], layer: "default")) }
+        let known = schema.declarations.filter { $0.allowsNothing || content[$0.name] != nil }
+        let values = known.map { ($0.name, PageValue(value: content[$0.name], layer: "default")) }
         let request = PageRequest(
             languages: languages, values: Dictionary(values) { first, _ in first }, hidden: hidden, errors: errors,
             isOfItem: true)
