@@ -101,16 +101,18 @@ import Testing
         #expect(input.components(between: " autocomplete=\"", and: "\"") == [token].compactMap(\.self))
     }
 
-    @Test("CON-18: a field has the keyboard of its entry, also that of a secret")
+    @Test("CON-18: a field has the keyboard and the placeholder of its entry, also that of a secret")
     func keyboards() throws {
-        for isSecure in [false, true] {
+        let cases: [(Specifier.Kind, isSecure: Bool, type: String)] = [
+            (.textField, false, "text"), (.textField, true, "password"), (.textView, true, "password"),
+        ]
+        for (kind, isSecure, type) in cases {
             let pin: PropertyListDictionary = [
-                "Key": "k", "KeyboardType": "NumberPad", "IsSecure": .boolean(isSecure),
+                "Key": "k", "KeyboardType": "NumberPad", "IsSecure": .boolean(isSecure), "IASKPlaceholder": "four",
             ]
-            let page = try #require(Browser([Specifier(.textField, pin)]).get(Browser.page)?.text)
-            let type = isSecure ? "password" : "text"
+            let page = try #require(Browser([Specifier(kind, pin)]).get(Browser.page)?.text)
             let input = try #require(page.components(between: "<input type=\"\(type)\" id=\"f-0\"", and: ">").first)
-            #expect(input.contains(" inputmode=\"numeric\""))
+            #expect(input.contains(" inputmode=\"numeric\"") && input.contains(" placeholder=\"four\""))
         }
     }
 

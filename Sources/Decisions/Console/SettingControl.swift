@@ -171,8 +171,14 @@ struct SettingControl {
     private func sign(_ text: String) -> Markup { .tag("span", .init("aria-hidden", "true"), text: text) }
 
     private var secret: Markup {
-        let mode: String? = if case .secureText(let traits) = row.kind { traits.inputMode } else { nil }
-        return input("password", .init("autocomplete", "new-password"), .optional("inputmode", mode))
+        let traits: TextTraits? =
+            switch row.kind {
+            case .secureText(let traits), .multilineText(let traits): traits
+            default: nil
+            }
+        return input(
+            "password", .init("autocomplete", "new-password"), .optional("inputmode", traits?.inputMode),
+            .optional("placeholder", traits?.placeholder))
     }
 
     private func field(_ traits: TextTraits) -> Markup {
