@@ -66,6 +66,21 @@ import Testing
         for (type, form) in foreign { #expect(SettingValue(form, as: type) == nil, "\(type) \(form)") }
     }
 
+    @Test("SET-40: an integer stands for a real if it is exactly that number, above 2^63 too")
+    func integersAsReals() {
+        let exact: [(PropertyListValue, Double)] = [
+            (-3, -3), (.unsigned(1 << 63), 0x1p63), (.unsigned(3 << 62), 0x3p62),
+        ]
+        for (form, number) in exact {
+            #expect(SettingValue(form, as: .double) == .double(number))
+            #expect(SettingValue(form, as: .float) == .float(Float(number)))
+        }
+        for form in [.integer(1 << 53 + 1), .unsigned(.max)] as [PropertyListValue] {
+            #expect(SettingValue(form, as: .double) == nil && SettingValue(form, as: .float) == nil)
+        }
+        #expect(SettingValue(.unsigned(1 << 63), as: .integer) == nil)
+    }
+
     @Test("SET-41: a set has each element once, and its order does not matter")
     func aSetHasEachElementOnce() {
         #expect(SettingValue.set([2, "a", 2, 1, "a"]) == SettingValue.set(["a", 1, 2]))

@@ -138,6 +138,8 @@ extension SettingValue {
         case (.real(let value), .float): self = .float(Float(value))
         case (.integer(let value), .double): self.init(Double(exactly: value).map { .double($0) })
         case (.integer(let value), .float): self.init(Float(exactly: value).map { .float($0) })
+        case (.unsigned(let value), .double): self.init(Double(exactly: value).map { .double($0) })
+        case (.unsigned(let value), .float): self.init(Float(exactly: value).map { .float($0) })
         case (.array(let values), .strings):
             let texts = values.compactMap(\.stringValue)
             self.init(texts.count == values.count ? .strings(texts) : nil)
