@@ -223,19 +223,21 @@ struct SettingControl {
             })
     }
 
+    /// The value that is none of the choices stands behind them.
     private func radio(_ choices: PageView.Choices) -> Markup {
-        .tag(
+        let isListed = choices.options.contains { isShown($0.input) }
+        let present = isListed || text.isEmpty ? [] : [radioButton(text, [.spoken(text, languages)])]
+        return .tag(
             "div", .init("class", "radio"), .init("role", "radiogroup"),
             .init("aria-labelledby", "\(row.id)-title"), described, invalid,
-            of: choices.options.map { option in
-                .tag(
-                    "label",
-                    of: [
-                        .single(
-                            "input", .init("type", "radio"), name, .init("value", option.input),
-                            .flag("checked", if: isShown(option.input)))
-                    ] + image(option.image) + [.spoken(option.title, languages)])
-            })
+            of: choices.options.map { radioButton($0.input, image($0.image) + [.spoken($0.title, languages)]) }
+                + present)
+    }
+
+    private func radioButton(_ input: String, _ title: [Markup]) -> Markup {
+        let button = Markup.single(
+            "input", .init("type", "radio"), name, .init("value", input), .flag("checked", if: isShown(input)))
+        return .tag("label", of: [button] + title)
     }
 
     /// The zone of a date, which no browser asks for.
