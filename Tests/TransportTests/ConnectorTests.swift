@@ -73,6 +73,40 @@ import Testing
         }
     }
 
+    private func numeric(_ address: SocketAddress) throws -> NetworkAddress {
+        guard case .tcp(let host, let port) = address else { throw ConnectError.timedOut(address) }
+        return try #require(try NetworkAddress.resolve(host: host, port: port, .numeric).first)
+    }
+
+    @Test("SES-19: an address that does not answer keeps out none of its name's others")
+    func silentAddress() throws {
+        // The system drops what comes to a full backlog, as a path that is down does.
+        let any = try numeric(.tcp(host: "127.0.0.1", port: 0))
+        let full = try Linux.socket(for: any)
+        try Linux.bind(full.raw, to: any)
+        try Linux.listen(full.raw, backlog: 0)
+        let silent = try Linux.localAddress(full.raw)
+        let waiting = try Linux.socket(for: any)
+        _ = try Linux.connect(waiting.raw, to: silent)
+
+        var accepted = 0
+        let listener = try StreamListener(
+            at: .tcp(host: "127.0.0.1", port: 0), loop: loop, budget: ConnectionBudget(limit: 10)
+        ) { _ in accepted += 1 }
+        let good = try numeric(listener.address)
+        var outcome: Result<SocketStream, ConnectError>?
+        StreamConnector(
+            to: .tcp(host: "two.addresses", port: 1), loop: loop, timeout: .seconds(30),
+            headStart: .milliseconds(10), lookup: { _, _ in [silent, silent, good] }
+        ) { outcome = $0 }
+        loop.run { outcome != nil && accepted == 1 }
+        let stream = try #require(outcome).get()
+        stream.close(.closedHere)
+        listener.close()
+        withExtendedLifetime(full) {}
+        withExtendedLifetime(waiting) {}
+    }
+
     @Test func nobodyAtAnAddressIsARefusalWithItsName() throws {
         let path = directory.path("nobody.sock")
         let missing = SocketAddress.unix(path: path)

@@ -1,6 +1,7 @@
-// Connects to an address without blocking its loop: a name is looked up on a thread of its own, then each of its
-// addresses is tried in turn, all within one deadline. The connector reports the outcome exactly once, never from
-// inside the call that began it, and not at all after `cancel`.
+// Connects to an address without blocking its loop: a name is looked up on a thread of its own, then its addresses are
+// tried in turn, all within one deadline. One that gets no answer stays under way while the next ones are tried, and
+// the first that answers is the connection. The connector reports the outcome exactly once, never from inside the call
+// that began it, and not at all after `cancel`.
 
 package import TandemReactor
 
@@ -9,23 +10,46 @@ package final class StreamConnector {
     /// For the lookup and all attempts together: three times TCP's first retransmission, and a person still waits.
     package static var standardTimeout: Duration { .seconds(10) }
 
+    /// How long an address has no other beside it: TCP's first retransmission. A path that drops packets, such as a
+    /// tunnel that is down, answers nothing for minutes, and the next address may be the one that works.
+    private static var standardHeadStart: Duration { .seconds(1) }
+
     package typealias Completion = (Result<SocketStream, ConnectError>) -> Void
+    typealias Lookup = @Sendable (_ host: String, _ port: UInt16) throws(ResolverError) -> [NetworkAddress]
 
     private let address: SocketAddress
     private let loop: EventLoop
+    private let headStart: Duration
+    private let lookup: Lookup
     private var completion: Completion?
     private var remaining: ArraySlice<NetworkAddress> = []
-    private var attempt: ConnectAttempt?
+    private var attempts: [ConnectAttempt] = []
+    private var lastError: SystemError?
+    private var patience: TimerToken?
     private var deadline: TimerToken?
 
     /// Begins at once; it stays alive until it reports the outcome or is cancelled.
     @discardableResult
-    package init(
+    package convenience init(
         to address: SocketAddress, loop: EventLoop, timeout: Duration = StreamConnector.standardTimeout,
+        completion: @escaping Completion
+    ) {
+        self.init(
+            to: address, loop: loop, timeout: timeout, headStart: Self.standardHeadStart,
+            lookup: { host, port throws(ResolverError) in try NetworkAddress.resolve(host: host, port: port, .names) },
+            completion: completion)
+    }
+
+    /// - Parameter lookup: the addresses of a name; runs on a thread of its own.
+    @discardableResult
+    init(
+        to address: SocketAddress, loop: EventLoop, timeout: Duration, headStart: Duration, lookup: @escaping Lookup,
         completion: @escaping Completion
     ) {
         self.address = address
         self.loop = loop
+        self.headStart = headStart
+        self.lookup = lookup
         self.completion = completion
         deadline = loop.schedule(after: timeout) { [self] in finish(.failure(.timedOut(address))) }
         loop.atEndOfTurn { [self] in begin() }
@@ -34,10 +58,10 @@ package final class StreamConnector {
     /// Ends the attempt; it reports no outcome.
     package func cancel() {
         completion = nil
-        attempt?.abandon()
-        attempt = nil
-        if let deadline { loop.cancel(deadline) }
-        deadline = nil
+        for attempt in attempts { attempt.abandon() }
+        attempts = []
+        for timer in [deadline, patience] { if let timer { loop.cancel(timer) } }
+        (deadline, patience) = (nil, nil)
     }
 
     private func begin() {
@@ -58,12 +82,10 @@ package final class StreamConnector {
             return tryAddresses(numeric)
         }
         let connector = LoopBound(self, to: loop)
-        let loop = loop
+        let (loop, lookup) = (loop, lookup)
         do throws(SystemError) {
             let thread = try LoopThread(named: "tandem-resolve") {
-                let found = Result { () throws(ResolverError) in
-                    try NetworkAddress.resolve(host: host, port: port, .names)
-                }
+                let found = Result { () throws(ResolverError) in try lookup(host, port) }
                 loop.submit { connector.value.didLookUp(found) }
             }
             thread.detach()
@@ -81,29 +103,38 @@ package final class StreamConnector {
 
     private func tryAddresses(_ addresses: [NetworkAddress]) {
         remaining = addresses[...]
-        tryNext(after: nil)
+        tryNext()
     }
 
-    private func tryNext(after error: SystemError?) {
+    private func tryNext() {
+        if let patience { loop.cancel(patience) }
+        patience = nil
         guard completion != nil else { return }
         guard let next = remaining.popFirst() else {
-            return finish(.failure(failure(after: error)))
+            if attempts.isEmpty { finish(.failure(failure)) }
+            return
         }
-        attempt = ConnectAttempt(to: next, loop: loop) { [self] in tried($0, at: next) }
-        attempt?.begin()
+        if !remaining.isEmpty { patience = loop.schedule(after: headStart) { [self] in tryNext() } }
+        let attempt = ConnectAttempt(to: next, loop: loop) { [self] in tried($0, $1, at: next) }
+        attempts.append(attempt)
+        attempt.begin()
     }
 
-    private func tried(_ outcome: consuming Result<OwnedDescriptor, SystemError>, at next: NetworkAddress) {
-        attempt = nil
+    private func tried(
+        _ attempt: ConnectAttempt, _ outcome: consuming Result<OwnedDescriptor, SystemError>, at next: NetworkAddress
+    ) {
+        attempts.removeAll { $0 === attempt }
         switch consume outcome {
         case .success(let descriptor): connected(descriptor, to: next)
-        case .failure(let error): tryNext(after: error)
+        case .failure(let error):
+            lastError = error
+            tryNext()
         }
     }
 
-    private func failure(after error: SystemError?) -> ConnectError {
-        guard let error else { return .unresolved(ResolverError(host: "\(address)", reason: "it has no address")) }
-        return .failed(address, error)
+    private var failure: ConnectError {
+        guard let lastError else { return .unresolved(ResolverError(host: "\(address)", reason: "it has no address")) }
+        return .failed(address, lastError)
     }
 
     private func connected(_ descriptor: consuming OwnedDescriptor, to other: NetworkAddress) {
@@ -131,11 +162,11 @@ final class ConnectAttempt: ReadinessTarget {
     private let loop: EventLoop
     private var descriptor: OwnedDescriptor?
     private var registration: Registration?
-    private var completion: ((consuming Result<OwnedDescriptor, SystemError>) -> Void)?
+    private var completion: ((ConnectAttempt, consuming Result<OwnedDescriptor, SystemError>) -> Void)?
 
     init(
         to address: NetworkAddress, loop: EventLoop,
-        completion: @escaping (consuming Result<OwnedDescriptor, SystemError>) -> Void
+        completion: @escaping (ConnectAttempt, consuming Result<OwnedDescriptor, SystemError>) -> Void
     ) {
         self.address = address
         self.loop = loop
@@ -181,7 +212,7 @@ final class ConnectAttempt: ReadinessTarget {
     private func finish(_ outcome: consuming Result<OwnedDescriptor, SystemError>) {
         let completion = completion
         abandon()
-        completion?(outcome)
+        completion?(self, outcome)
     }
 }
 
