@@ -4,8 +4,9 @@ import Glibc
 import TandemBase
 import TandemReactor
 import TandemTestSupport
-import TandemTransport
 import Testing
+
+@testable import TandemTransport
 
 @Suite(.timeLimit(.minutes(10))) struct ListenerTests {
     private let loop: EventLoop
@@ -126,6 +127,34 @@ import Testing
         directory.write([], to: "a.sock")
         second.close()
         #expect(directory.names.contains("a.sock"))
+    }
+
+    @Test("CTL-79: a socket file that somebody removes is made again, and nothing that stands there is touched")
+    func removedSocketFile() throws {
+        var events: [LogEvent] = []
+        var accepted = 0
+        let listener = try listen(log: { events.append($0) }, onAccept: { _ in accepted += 1 })
+        listener.lookAtFile()
+        #expect(events.isEmpty)
+        try Linux.unlink(path: path)
+        listener.lookAtFile()
+        let peer = try RawPeer(connectingTo: path)
+        loop.run { accepted == 1 }
+        #expect(try Linux.lookAt(path: path)?.mode == 0o600)
+
+        try Linux.unlink(path: path)
+        directory.write(Bytes.text("precious"), to: "a.sock")
+        listener.lookAtFile()
+        listener.lookAtFile()
+        #expect(events.map(\.level) == [.warning, .error], "one line for a file that stays gone")
+        #expect(try Linux.lookAt(path: path)?.isRegular == true)
+        try Linux.unlink(path: path)
+        listener.lookAtFile()
+        let next = try RawPeer(connectingTo: path)
+        loop.run { accepted == 2 }
+        withExtendedLifetime((peer, next)) {}
+        listener.close()
+        #expect(directory.names == ["a.sock.lock"])
     }
 
     @Test func aMissingDirectoryIsAnErrorWithItsPath() {

@@ -130,6 +130,9 @@ package struct FileStatus: Hashable, Sendable {
     package let modified: Int64
     package let changed: Int64
 
+    /// Whether it is the status of the same file, which may have changed meanwhile.
+    package func isOfSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
+
     package var isRegular: Bool { kind == S_IFREG }
     package var isDirectory: Bool { kind == S_IFDIR }
     package var isSymbolicLink: Bool { kind == S_IFLNK }

@@ -13,6 +13,14 @@ package struct BoundSocket: ~Copyable {
     package let address: SocketAddress
     private let file: SocketFile?
 
+    /// Whether clients still find it at its address: somebody may have removed the file, or put another in its place.
+    package var isInPlace: Bool {
+        switch file {
+        case .some(let file): file.isInPlace
+        case .none: true
+        }
+    }
+
     /// Binds a socket.
     /// - Parameters:
     ///   - address: where; the port 0 is a free one.
@@ -104,11 +112,11 @@ struct SocketFile: ~Copyable {
     deinit {
         defer { Linux.unlock(lock.raw) }
         // A failure leaves a stale file, which the next start takes over.
-        guard let found = try? Linux.lookAt(path: path), found.inode == made.inode, found.device == made.device else {
-            return
-        }
-        try? Linux.unlink(path: path)
+        if isInPlace { try? Linux.unlink(path: path) }
     }
+
+    /// Whether the file is still the one that was made.
+    var isInPlace: Bool { (try? Linux.lookAt(path: path))?.isOfSameFile(as: made) == true }
 
     private static func takeLock(path: String) throws(ListenError) -> OwnedDescriptor {
         let lock = try system(path, try Linux.open(path: path + ".lock", O_RDWR | O_CREAT))

@@ -1,7 +1,7 @@
 // Takes connections at one address and hands them on as streams. It takes a bounded number in a turn, so that a flood
 // of connections does not starve those that exist; it refuses what is over its budget at once; and when the process is
 // out of descriptors it sheds what waits with a descriptor kept in reserve and then pauses, instead of being woken for
-// ever by connections that it cannot take.
+// ever by connections that it cannot take. A socket file that somebody removes is made again.
 
 package import TandemBase
 package import TandemReactor
@@ -16,13 +16,19 @@ package final class StreamListener: ReadinessTarget {
     static var linePause: Duration { .seconds(60) }
     /// Connections that the kernel keeps waiting for us.
     static var backlog: Int { 512 }
+    /// The time between two looks at the socket's file: a client that finds none tries again within seconds.
+    static var fileLookPause: Duration { .seconds(5) }
 
     /// The address in effect, with the port that the system chose for port 0.
     package let address: SocketAddress
     private let loop: EventLoop
+    private let access: SocketAccess
     private let budget: ConnectionBudget
     private let log: LogHandler
     private let onAccept: (SocketStream) -> Void
+    private var fileLook: TimerToken?
+    /// Whether the log has said why the removed file cannot be made again.
+    private var isLossLogged = false
     private var socket: BoundSocket?
     private var registration: Registration?
     private var reserve: OwnedDescriptor?
@@ -43,11 +49,21 @@ package final class StreamListener: ReadinessTarget {
         let socket = try BoundSocket.bind(to: address, access: access)
         self.address = socket.address
         self.loop = loop
+        self.access = access
         self.budget = budget
         self.log = log
         self.onAccept = onAccept
         do throws(SystemError) {
             reserve = try Linux.openReserve()
+        } catch {
+            throw .failed(address, error)
+        }
+        try listen(on: consume socket)
+        lookAgain()
+    }
+
+    private func listen(on socket: consuming BoundSocket) throws(ListenError) {
+        do throws(SystemError) {
             try Linux.listen(socket.descriptor.raw, backlog: Self.backlog)
             registration = try loop.register(socket.descriptor.raw, for: .readable, target: self)
         } catch {
@@ -56,14 +72,50 @@ package final class StreamListener: ReadinessTarget {
         self.socket = consume socket
     }
 
-    /// Takes no more connections; those taken stay. Removes the socket's file.
-    package func close() {
+    private func stopListening() {
         if let registration { loop.deregister(registration) }
         if let pause { loop.cancel(pause) }
         registration = nil
         pause = nil
         socket = nil
+    }
+
+    /// Takes no more connections; those taken stay. Removes the socket's file.
+    package func close() {
+        stopListening()
+        if let fileLook { loop.cancel(fileLook) }
+        fileLook = nil
         reserve = nil
+    }
+
+    // MARK: a file that is gone
+
+    private func lookAgain() {
+        guard case .unix = address else { return }
+        fileLook = loop.schedule(after: Self.fileLookPause) { [self] in
+            lookAtFile()
+            lookAgain()
+        }
+    }
+
+    /// Makes the socket's file again if it is gone (CTL-79).
+    func lookAtFile() { if socket?.isInPlace != true { bindAgain() } }
+
+    /// The old socket is of no use to anybody who has no connection yet. It goes first, with the lock of its path.
+    private func bindAgain() {
+        stopListening()
+        do throws(ListenError) {
+            try listen(on: try BoundSocket.bind(to: address, access: access))
+            isLossLogged = false
+            log(LogEvent(.warning, "the socket's file was removed, and is made again", .text("address", "\(address)")))
+        } catch {
+            guard !isLossLogged else { return }
+            isLossLogged = true
+            log(
+                LogEvent(
+                    .error, "the socket's file was removed, and cannot be made again yet; nobody can connect",
+                    .text("address", "\(address)"), .text("error", "\(error)")))
+        }
     }
 
     package func isReady(_ readiness: Readiness) {
