@@ -47,6 +47,9 @@ package enum FileError: Error, Sendable, Equatable {
         }
     }
 
+    /// Whether the process or the machine was out of descriptors or memory: a later attempt may succeed as it is.
+    package var isExhaustion: Bool { if case .system(_, let error) = self { error.isExhaustion } else { false } }
+
     /// The value; nil if a file or directory on the way to it is missing.
     package static func unlessMissing<Value>(
         _ value: @autoclosure () throws(FileError) -> Value?

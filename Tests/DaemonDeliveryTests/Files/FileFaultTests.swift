@@ -1,12 +1,14 @@
 // Files and a machine at its limits: a disk that fills while they come, directories that cannot be opened, commits that
 // take their time, and an app that begins more than it goes on with.
 
+import Glibc
 import TandemBase
 import TandemDaemon
 import TandemDaemonTestSupport
 import TandemDelivery
 import TandemFiles
 import TandemPropertyList
+import TandemReactor
 import TandemTestSupport
 import TandemWire
 import Testing
@@ -59,6 +61,41 @@ import Testing
             #expect(line.fields.suffix(2).first?.value == .integer(reserve + Int64(bytes.count)))
         }
         #expect(devices.failures.count == 2 && devices.receiver.items.stored.isEmpty)
+    }
+
+    /// Runs the body while this process has no free descriptor.
+    private static func withoutDescriptors(_ body: () -> Void) throws {
+        try Linux.setDescriptorLimit(200)
+        var held: [CInt] = []
+        while case let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC), descriptor >= 0 { held.append(descriptor) }
+        body()
+        for descriptor in held { close(descriptor) }
+    }
+
+    @Test("DEL-12: a device without a free descriptor costs a file no attempt, on either side")
+    func exhaustion() async {
+        await #expect(processExitsWith: .exitCode(42)) {
+            let devices = try FileDevices()
+            let manifest = try #require(devices.handOver([UInt8](repeating: 7, count: 65_536))).get()
+            try Self.withoutDescriptors {
+                devices.tell(manifest)
+                devices.run()
+            }
+            let failure = try #require(devices.failures.last)
+            #expect(failure.name == "queue-full" && (try failure.dictionaryBody()["retry"]) == .boolean(true))
+
+            // The receiver asks for the file, and now the sender has no descriptor to read it.
+            devices.tell(manifest)
+            for frame in devices.sender.sent { #expect(devices.receiver.files.receive(frame)) }
+            devices.sender.sent = []
+            devices.settle()
+            try Self.withoutDescriptors { devices.run() }
+            #expect(devices.sender.items.unreadable.isEmpty && devices.receiver.items.stored.isEmpty)
+            devices.scheduler.advance(by: FileLimits().silence)
+            devices.run()
+            #expect(devices.receiver.items.stored.count == 1)
+            exit(42)
+        }
     }
 
     @Test("SES-73: a file under way to an app that is removed ends there, and is stored for nobody")
@@ -232,7 +269,7 @@ import Testing
         devices.tell(try #require(devices.handOver(bytes)).get())
         devices.run()
         devices.receiver.hasInbox = false
-        guard case .failure(.noInbox)? = devices.hand() else { throw Unexpected("it is not missing") }
+        guard case .failure(.later)? = devices.hand() else { throw Unexpected("it is not missing") }
         devices.receiver.hasInbox = true
         let delivery = try #require(devices.hand()).get()
         #expect(delivery["name"] == "file.bin")

@@ -4,6 +4,7 @@
 
 package import TandemBase
 import TandemDelivery
+import TandemFiles
 package import TandemOperations
 import TandemPropertyList
 import TandemReactor
@@ -288,6 +289,8 @@ package final class AppDelivery {
             guard let self, offered.end(item) else { return }
             switch result {
             case .success(let body): deliver(item, body)
+            case .failure(.later(let error)) where error.isExhaustion:
+                delivery.arrivals.pauseWithoutAttempt(item.ordinal, in: item.queue)
             case .failure(.later), .failure(.noInbox): fail(item)
             case .failure(.missing):
                 let code = Int64(SessionError.Code.fileAccessDenied.rawValue)

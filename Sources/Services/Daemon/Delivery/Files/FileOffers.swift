@@ -45,7 +45,11 @@ package final class FileOffers {
         }
         // The directory cannot be opened at this moment, perhaps because no descriptor is free. That says nothing of
         // the file.
-        guard let inbox = try? environment.inbox(queue.app) else { return completion(.failure(.noInbox)) }
+        let found: AppInbox?
+        do throws(FileError) { found = try environment.inbox(queue.app) } catch {
+            return completion(.failure(.later(error)))
+        }
+        guard let inbox = found else { return completion(.failure(.noInbox)) }
         let key = FileKey(queue, id)
         let name = ReceivedFileName(reducing: manifest.file.name).text
         let (partials, spoolKey) = (environment.partials, key.spoolKey)

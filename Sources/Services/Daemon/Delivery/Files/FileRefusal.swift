@@ -37,6 +37,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .unreadable, .duplicate: .invalidParameter
         case .tooLarge: .payloadTooLarge
         case .queueFull, .overDescribed, .overBudget, .takenOver, .cancelled: .genericError
+        case .machine(let error) where error.isExhaustion: .genericError
         case .noSpace, .neverFits, .machine(.full): .insufficientSpace
         case .digestMismatch, .machine: .deliveryFailed
         }
@@ -49,6 +50,8 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .unreadable: .malformed
         case .tooLarge: .tooLarge
         case .queueFull, .overDescribed, .overBudget: .queueFull
+        // By this name no sender counts an attempt (DEL-12): the device is short of room for it as of space.
+        case .machine(let error) where error.isExhaustion: .queueFull
         case .noSpace, .neverFits, .machine(.full): .insufficientSpace
         case .digestMismatch: .digestMismatch
         case .duplicate: .duplicateID
@@ -111,6 +114,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
                 + "the \(available) bytes that are free on the disk; free some space and try again"
         case .neverFits: "the file and the reserve together need more bytes than the whole file system has"
         case .machine(.full): "no space is left for the file"
+        case .machine(let error) where error.isExhaustion: "the device has no free descriptor or memory for the file"
         case .duplicate: "another file of this identifier waits for its handler"
         case .digestMismatch: "the bytes that arrived are not those that were sent"
         case .machine: "the device cannot write the file"

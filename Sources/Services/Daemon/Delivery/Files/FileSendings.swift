@@ -109,6 +109,8 @@ final class FileSendings {
     private func unreadable(_ key: FileKey, _ error: FileError?) {
         environment.log(.files("a spooled file cannot be read", key, error))
         end(key)
+        // No attempt: the receiver asks again after its silence (FIL-9).
+        if error?.isExhaustion == true { return }
         environment.items?.fileIsUnreadable(key.id, isGone: false, in: key.queue)
     }
 
