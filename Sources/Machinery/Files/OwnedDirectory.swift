@@ -123,6 +123,13 @@ package final class OwnedDirectory: Sendable {
     /// The status of the file or of what else has this name; nil if there is nothing.
     package func status(of name: String) throws(FileError) -> FileStatus? { try safeEntry(name).status() }
 
+    /// Whether its path still leads to it: somebody may have removed it, or moved it away.
+    package func isInPlace() throws(FileError) -> Bool {
+        let entry = try DirectoryEntry(path: path)
+        let own = try entry.status(of: descriptor)
+        return try entry.status()?.isOfSameFile(as: own) == true
+    }
+
     /// Whether other users see the names in it, as its mode is now.
     package func isListableByOthers() throws(FileError) -> Bool {
         try DirectoryEntry(path: path).status(of: descriptor).mode & 0o044 != 0

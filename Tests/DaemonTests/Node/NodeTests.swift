@@ -274,6 +274,27 @@ import Testing
         #expect(health["state"] == "healthy", "\(health)")
     }
 
+    @Test func `CTL-12: a state that is moved away or replaced under a running daemon is a problem until it is back`()
+        throws
+    {
+        func problems() -> [String] {
+            nodes.ask(nodes.primary, "health").body.rows("problems").compactMap { $0["name"]?.stringValue }
+        }
+        try nodes.pair()
+        for name in ["primary-state", "primary-state/tandem.sqlite"] {
+            let (path, aside) = (nodes.directory.path(name), nodes.directory.path("aside"))
+            #expect(problems() == [])
+            try #require(rename(path, aside) == 0)
+            #expect(problems() == ["no-state"])
+            if name.hasSuffix("sqlite") {
+                nodes.directory.write([1], to: name)
+                #expect(problems() == ["no-state"], "a copy that was put there is not what this daemon writes")
+            }
+            try #require(rename(aside, path) == 0)
+            #expect(problems() == [])
+        }
+    }
+
     @Test(arguments: [TwoNodes.Place.primary, .secondary])
     func `CTL-10: a pairing that the other device has ended says so, and how to end it here`(place: TwoNodes.Place)
         throws

@@ -6,6 +6,7 @@ import TandemCrypto
 import TandemFiles
 import TandemPairing
 import TandemPropertyList
+import TandemReactor
 import TandemStore
 
 /// The opened state directory of one device.
@@ -24,6 +25,8 @@ struct DeviceState {
     let store: Store
     /// Directories that were closed to other users until this start, and that these pass through now.
     let opened: [String]
+    /// The store's file as it was opened.
+    private let storeStatus: FileStatus?
     private let lock: DirectoryLock
 
     /// - Parameter isShared: other users' host apps must reach their own directories below this one, also where an
@@ -43,7 +46,8 @@ struct DeviceState {
                 }
             return DeviceState(
                 directory: opened.directory, applications: opened.applications, keys: keys, store: store,
-                opened: try isShared ? letOthersPass(opened.directory, opened.applications) : [], lock: opened.lock)
+                opened: try isShared ? letOthersPass(opened.directory, opened.applications) : [],
+                storeStatus: try? opened.directory.status(of: storeFile), lock: opened.lock)
         } catch {
             store.close()
             opened.lock.release()
@@ -55,6 +59,16 @@ struct DeviceState {
     func close() {
         store.close()
         lock.release()
+    }
+
+    /// Whether the next start would find the state that this process writes. A path that cannot be looked at says
+    /// nothing of that.
+    var isInPlace: Bool {
+        do throws(FileError) {
+            guard try directory.isInPlace() else { return false }
+            guard let storeStatus else { return true }
+            return try directory.status(of: Self.storeFile)?.isOfSameFile(as: storeStatus) == true
+        } catch { return true }
     }
 
     /// This device as the other end of a join sees it.

@@ -23,6 +23,8 @@ final class HealthService {
     private let delivery: DurableDelivery
     private let configuration: ConfigurationService
     private let store: LoopStore
+    /// Whether the next start would find the state that this daemon writes.
+    private let isStateInPlace: () -> Bool
     private let scheduler: any Scheduler
     private var isStopping = false
     /// The apps of primaries whose custom identifiers had no room here (PAR-18) at the last observation.
@@ -30,7 +32,8 @@ final class HealthService {
 
     init(
         pairings: PairingService, links: LinkService, relay: Relay, delivery: DurableDelivery,
-        configuration: ConfigurationService, store: LoopStore, scheduler: any Scheduler
+        configuration: ConfigurationService, store: LoopStore, isStateInPlace: @escaping () -> Bool,
+        scheduler: any Scheduler
     ) {
         self.pairings = pairings
         self.links = links
@@ -38,6 +41,7 @@ final class HealthService {
         self.delivery = delivery
         self.configuration = configuration
         self.store = store
+        self.isStateInPlace = isStateInPlace
         self.scheduler = scheduler
     }
 
@@ -116,6 +120,7 @@ final class HealthService {
         problems.formUnion(delivery.arrivals.inHandler.map { HealthProblem(.inHandler, pairing: $0.key.pairing) })
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
+        if !isStateInPlace() { problems.insert(HealthProblem(.noState)) }
         if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
         return problems
     }
@@ -316,6 +321,10 @@ final class HealthService {
                 + "if it is right, remove the app's key ('tandem trust remove')"
         case .clock: return clockText(record, name)
         case .store: return storeText
+        case .noState:
+            return "the state was removed, moved or replaced while this daemon runs: the next start does not find "
+                + "\(store.path) as it is now, and all that is accepted until then is lost; stop this daemon, put the "
+                + "directory back, and start it again"
         case .draining: return "new items are refused until 'tandem drain --end'"
         }
     }

@@ -138,7 +138,7 @@ package final class Node {
             random: random)
         health = HealthService(
             pairings: pairings, links: links, relay: relay, delivery: delivery, configuration: configuration,
-            store: store, scheduler: loop)
+            store: store, isStateInPlace: { [device] in device.isInPlace }, scheduler: loop)
         if let processes {
             starter = AppStarter(
                 options.wake, sockets: options.sockets, loop: processes, log: log,
