@@ -165,6 +165,38 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(large?.errorCode == 7009 && large?.underlyingError.limit == 262_144)
     }
 
+    @Test("SES-52: applicationContext is what was handed over last, until the daemon refuses it")
+    func contextBeforeAnswer() throws {
+        for key in ["a", "b"] {
+            var context = session.applicationContext
+            context[key] = 1
+            try session.updateApplicationContext(context)
+        }
+        #expect(session.applicationContext as? [String: Int] == ["a": 1, "b": 1])
+        settle()
+        let (first, second) = (try #require(submitted.first), try #require(submitted.last))
+        #expect(try second.dictionaryBody() == ["a": 1, "b": 1])
+        fixture.daemon.send(
+            try Envelope(.context, app: first.app, pairing: first.pairing, name: "sent", revision: 1)
+                .with(body: ["a": 1]))
+        say(.accepted, of: first)
+        #expect(session.applicationContext.count == 2, "the second is on its way")
+        let refused = try SubmitFrame(second).item
+        fixture.daemon.send(try FailureFrame(of: refused, code: .insufficientSpace, name: "store").envelope)
+        settle()
+        #expect(session.applicationContext as? [String: Int] == ["a": 1])
+    }
+
+    @Test("SES-52: a context on its way to one device is none of another's")
+    func contextOfFormerDevice() throws {
+        try session.updateApplicationContext(["a": 1])
+        settle()
+        fixture.daemon.situation.active = fixture.daemon.pair()
+        tellSituation()
+        activate()
+        #expect(session.activationState == .activated && session.applicationContext.isEmpty)
+    }
+
     @Test("contexts and user infos arrive at their own callbacks, and returning is handling them")
     func receives() throws {
         for (channel, number) in [(Channel.context, Int64(1)), (.userInfo, 2), (.urgent, 3)] {

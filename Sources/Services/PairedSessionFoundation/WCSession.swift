@@ -54,6 +54,8 @@ public final class WCSession: NSObject, Sendable {
     /// Wait for a delegate, in order; added and removed on the callback queue.
     let waiting = Mutex<[Callback]>([])
     let urgentBudget = UrgentBudget()
+    /// Nil once the daemon has answered for the last context.
+    let unansweredContext = Mutex<UnansweredContext?>(nil)
     /// The urgent transfers of each pairing that nothing has taken the place of; those that have ended, too.
     let currentUrgent = Mutex<[UniqueIdentifier: [UniqueIdentifier]]>([:])
 

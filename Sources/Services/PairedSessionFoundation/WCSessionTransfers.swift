@@ -17,9 +17,12 @@ extension WCSession {
     public func updateApplicationContext(_ applicationContext: [String: Any]) throws {
         let session = try ready()
         let content = OutgoingContent(foundation: applicationContext)
-        if let error = session.obstacle(to: Submission(.context, to: nil, content)) { throw WCError(error) }
-        session.core.run { core in
-            core.submit(Submission(.context, to: nil, content)) { result in
+        let submission = Submission(.context, to: nil, content)
+        if let error = session.obstacle(to: submission) { throw WCError(error) }
+        unansweredContext.withLock { $0 = UnansweredContext(submission, for: device?.pairing) }
+        session.core.run { [weak self] core in
+            core.submit(submission) { result in
+                self?.unansweredContext.withLock { if $0?.id == submission.id { $0 = nil } }
                 // Apple's call has no later error: it is not lost, it is in the log.
                 guard case .failure(let error) = result else { return }
                 PairedLog.write(LogEvent(.error, "the context was not sent", .text("reason", "\(error)")))
@@ -27,8 +30,11 @@ extension WCSession {
         }
     }
 
-    /// The context that was sent last; empty if never.
-    public var applicationContext: [String: Any] { counterpart?.applicationContext?.foundationValue ?? [:] }
+    /// The context that was sent last; empty if never. One that the daemon refuses is it no longer.
+    public var applicationContext: [String: Any] {
+        let unanswered = unansweredContext.withLock { $0 }?.context(for: device?.pairing)
+        return (unanswered ?? counterpart?.applicationContext)?.foundationValue ?? [:]
+    }
 
     /// The context that was received last; empty if never.
     public var receivedApplicationContext: [String: Any] {
@@ -241,6 +247,23 @@ extension WCSession {
             }
             if UnhandledReport.isSet { token.threw(.rejected(.unhandled)) } else { token.returned() }
         }
+    }
+}
+
+/// The context that was handed over last, until the daemon has answered: an app that adds a key to what it sent last
+/// must not lose the key that it added a moment before.
+struct UnansweredContext: Sendable {
+    let id: UniqueIdentifier
+    private let pairing: UniqueIdentifier?
+    private let body: [UInt8]
+
+    init(_ submission: Submission, for pairing: UniqueIdentifier?) {
+        (id, self.pairing, body) = (submission.id, pairing, submission.content.body)
+    }
+
+    /// The context; nil if it went to another counterpart.
+    func context(for pairing: UniqueIdentifier?) -> PropertyListDictionary? {
+        pairing == self.pairing ? try? PropertyListReader.readDictionary(body) : nil
     }
 }
 
