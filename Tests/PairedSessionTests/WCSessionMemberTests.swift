@@ -50,6 +50,15 @@ struct WCSessionMemberTests: WCSessionSuite {
         session.callbacks.setSpecific(key: ThreadDelegate.key, value: "callbacks")
     }
 
+    /// Compiles only if no conformance can be isolated to an actor: the delegate is called on the callback queue.
+    private func isNonisolated<Delegate: WCSessionDelegate>(_ type: Delegate.Type) -> Bool {
+        func takes<Metatype: SendableMetatype>(_ type: Metatype.Type) -> Bool { true }
+        return takes(type)
+    }
+
+    @Test("a delegate whose conformance is isolated to an actor does not compile")
+    func nonisolatedConformance() { #expect(isNonisolated(ThreadDelegate.self)) }
+
     private func activate(as role: DeviceRole = .primary, _ change: (inout PairingState) -> Void = { _ in }) {
         fixture.daemon.role = role
         fixture.daemon.pair()

@@ -290,7 +290,9 @@ extension WCSession {
         labels.withLock { $0.pending } > 0 || pairedSession?.hasContentPending == true
     }
 
-    func observe(_ session: PairedSession) {
+    /// Begins to dispatch what happens to the session underneath. Not `observe`, which a port writes for key-value
+    /// observing: the compiler would say that it is internal, and not that there is none.
+    func attach(to session: PairedSession) {
         session.core.run { [weak self] core in
             guard let self else { return }
             let dispatcher = DelegateDispatcher(self, core)

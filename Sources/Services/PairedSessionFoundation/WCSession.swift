@@ -68,7 +68,7 @@ public final class WCSession: NSObject, Sendable {
     package init(over session: PairedSession) {
         state = Mutex(State(session: session))
         super.init()
-        observe(session)
+        attach(to: session)
     }
 
     /// Always true: every Linux device can be paired.
@@ -221,7 +221,7 @@ public final class WCSession: NSObject, Sendable {
             state.session = state.session ?? session
             return (state.session ?? session, isNew)
         }
-        if isNew { observe(chosen) }
+        if isNew { attach(to: chosen) }
         return chosen
     }
 

@@ -5,12 +5,16 @@
 //
 // Received dictionaries are `sending`: nothing else refers to them, so that a method may move one to another actor. A
 // method that does not is declared as for Apple, without the word.
+//
+// The protocol is `SendableMetatype`: a type that conforms to it on one actor alone (`InferIsolatedConformances`, or a
+// target whose default isolation is the main actor) would be called on the callback queue nonetheless. So the compiler
+// refuses such a conformance.
 
 public import Foundation
 
 /// Receives what happens to a ``WCSession``. Up to 256 messages wait while a method runs; the senders of further ones
 /// get 7014 `inbox-full`.
-public protocol WCSessionDelegate: AnyObject {
+public protocol WCSessionDelegate: AnyObject, SendableMetatype {
     /// Ends an `activate()`; also called when a session that had lost its daemon is activated again by itself.
     func session(
         _ session: WCSession, activationDidCompleteWith activationState: WCSessionActivationState, error: (any Error)?)
