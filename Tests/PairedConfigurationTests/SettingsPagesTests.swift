@@ -58,6 +58,11 @@ private final class BundledPreferences: Configuration, @unchecked Sendable {
             + "<key>Key</key><string>\(key)</string>\(value.isEmpty ? "" : "<key>DefaultValue</key>\(value)")</dict>"
     }
 
+    private func pane(_ page: String) -> String {
+        "<dict><key>Type</key><string>PSChildPaneSpecifier</string>"
+            + "<key>Title</key><string>\(page)</string><key>File</key><string>\(page)</string></dict>"
+    }
+
     private func make(
         _ store: any PreferenceStore = MemoryPreferences(), in path: String? = nil
     ) -> (Preferences, [ConfigurationEvent]) {
@@ -253,7 +258,7 @@ private final class BundledPreferences: Configuration, @unchecked Sendable {
         let later = app.observedEvents()
         let layout = try #require(app.announcedSchema?.layout)
         #expect(layout["images"] == nil && layout["pages"]?.arrayValue?.count == 1)
-        #expect(later.all.contains { "\($0)".contains("has no images") })
+        #expect(later.all.count == 1 && "\(later.all)".contains("has no images"), "there are no translations")
     }
 
     @Test("PAG-7: pages that do not fit into the schema are left out, translations first, and that is an event")
@@ -275,6 +280,25 @@ private final class BundledPreferences: Configuration, @unchecked Sendable {
         #expect(small.layout != nil && small.layout?["strings"] == nil && without.contains("has no translations"))
         let (none, bare) = try told(300)
         #expect(none.layout == nil && none.schema.declarations.count == 5 && bare.contains("has no pages"))
+    }
+
+    @Test("PAG-7: licences that do not fit are left out before images and translations, and the other pages stay")
+    func largeLicences() throws {
+        bundle("Settings.bundle")
+        bundle("Settings.bundle/de.lproj")
+        let footer = String(repeating: "f", count: 1000)
+        let group = "<dict><key>Type</key><string>PSGroupSpecifier</string><key>FooterText</key><string>"
+        write("Settings.bundle/Root.plist", specifier("sliderSetting") + pane("Licences"))
+        write("Settings.bundle/Licences.plist", (0..<300).map { "\(group)\(footer)\($0)</string></dict>" }.joined())
+        place.write(Array("Licences = Lizenzen;".utf8), to: "Settings.bundle/de.lproj/Root.strings")
+        let (app, _) = make(in: place.path("Settings.bundle"))
+        let events = app.observedEvents()
+        let layout = try #require(app.announcedSchema?.layout)
+        let pages = try #require(layout["pages"]?.arrayValue)
+        #expect(
+            layout["strings"] != nil && pages.count == 1
+                && pages[0].dictionaryValue?["specifiers"]?.arrayValue?.count == 2)
+        #expect("\(events.all)".contains("has no pages of headings and footers alone"))
     }
 
     @Test("SET-51, PAG-7: an infinite bound is a mistake at start, and not told as pages that are too large")

@@ -22,6 +22,9 @@ package struct Page: Sendable, Equatable {
         self.specifiers = specifiers
     }
 
+    /// Whether it has headings and footers alone.
+    fileprivate var isText: Bool { specifiers.allSatisfy { $0.kind == .group } }
+
     /// The tables that translate the page's texts.
     package var tables: [String] { stringsTable.map { [$0] } ?? [name, PageTree.root] }
 }
@@ -144,6 +147,17 @@ package struct PageTree: Sendable {
 
     /// Whether there is nothing to show.
     package var isEmpty: Bool { pages.isEmpty }
+
+    /// The tree without its pages of headings and footers alone, as licences are; the root stays.
+    package var withoutTexts: PageTree {
+        var kept = self
+        (kept.pages, kept.indices, kept.paneCount) = ([], [:], 0)
+        for page in pages where page.name == Self.root || !isPane(page) || !page.isText {
+            if isPane(page) { kept.paneCount += 1 }
+            kept.append(page)
+        }
+        return kept
+    }
 
     private mutating func append(_ page: Page) {
         indices[page.name] = pages.count

@@ -185,17 +185,21 @@ extension Configuration {
         guard !tree.isEmpty else { return try SchemaDocument(writing: declarations, buttons: buttons) }
         let open = declarations.withoutSecrets(of: tree)
         // Parts that do not fit are left out one after the other (PAG-7).
-        let attempts: [(LayoutTranslations, hasImages: Bool)] = [
-            (.all, true), (.ofEntries, true), (.ofEntries, false), (.none, false),
+        let bare = tree.withoutTexts
+        let attempts: [(PageTree, LayoutTranslations, hasImages: Bool)] = [
+            (tree, .all, true), (tree, .ofEntries, true), (bare, .ofEntries, true), (bare, .ofEntries, false),
+            (bare, .none, false),
         ]
-        for (translations, hasImages) in attempts {
-            let layout = tree.layout(for: schema, translations: translations, hasImages: hasImages)
+        for (kept, translations, hasImages) in attempts {
+            let layout = kept.layout(for: schema, translations: translations, hasImages: hasImages)
             guard let document = try? SchemaDocument(writing: open, layout: layout, buttons: buttons) else {
                 continue
             }
+            if kept.pages.count < tree.pages.count { report(.notCarried("pages of headings and footers alone")) }
             if !hasImages, !tree.images.isEmpty { report(.notCarried("images")) }
             switch translations {
             case .all: break
+            case _ where tree.strings.isEmpty: break
             case .ofEntries: report(.notCarried("translations of the running app's texts"))
             case .none: report(.notCarried("translations"))
             }
