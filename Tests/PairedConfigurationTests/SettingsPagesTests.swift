@@ -301,6 +301,16 @@ private final class BundledPreferences: Configuration, @unchecked Sendable {
         #expect("\(events.all)".contains("has no pages of headings and footers alone"))
     }
 
+    @Test("PAG-1, PAG-4: a page in a folder of the bundle, as generated licences are, is told with the reason")
+    func pageInFolder() throws {
+        bundle("Licences")
+        write("Root.plist", pane("Licences/a"))
+        write("Licences/a.plist", "")
+        let (_, events) = make()
+        #expect(
+            events.contains { "\($0)".contains("'Licences/a' cannot be read: a page is a file of the bundle itself") })
+    }
+
     @Test("SET-51, PAG-7: an infinite bound is a mistake at start, and not told as pages that are too large")
     func infiniteBound() {
         /// `@unchecked`: its property is a wrapper around state behind a mutex.

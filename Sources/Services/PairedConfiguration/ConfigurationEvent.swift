@@ -124,10 +124,13 @@ extension ConfigurationEvent {
             switch event {
             case .failed: LogEvent(.error, "preferences failed", .outside("reason", "\(event)"))
             case .weakerClass: LogEvent(.warning, "preferences of a weaker class taken", .outside("reason", "\(event)"))
-            case .pages(.missingPage), .pages(.unreadablePage), .pages(.malformedPage):
+            case .pages(.unreadablePage(let page, let reason)):
+                // Each field is cut by itself: a reason that names a path still says what is wrong with it.
+                LogEvent(.error, "settings page not shown", .outside("page", page), .outside("reason", reason))
+            case .pages(.missingPage), .pages(.malformedPage):
                 LogEvent(.error, "settings page not shown", .outside("reason", "\(event)"))
-            case .conflict, .skipped, .pages:
-                LogEvent(.warning, "preference not taken", .outside("reason", "\(event)"))
+            case .pages: LogEvent(.warning, "mistake in the settings pages", .outside("reason", "\(event)"))
+            case .conflict, .skipped: LogEvent(.warning, "preference not taken", .outside("reason", "\(event)"))
             }
         case .sync(let event): LogEvent(.warning, "setting not synced as it is", .outside("reason", "\(event)"))
         case .declarationProblem(let problem):

@@ -82,6 +82,9 @@ struct SettingsBundleFiles {
     }
 
     private func page(_ name: String) throws(SettingsBundleProblem) -> PropertyListDictionary? {
+        if name.utf8.contains(UInt8(ascii: "/")) {
+            throw .unreadablePage(name, reason: "a page is a file of the bundle itself, in no folder and at no address")
+        }
         let languages = PageFileOrder.preferredLanguages(Linux.environment)
         let localised = bundles.map { bundle in
             languages.lazy.compactMap { try? EnvironmentFile.opened("\(bundle.path)/\($0).lproj") }.first
