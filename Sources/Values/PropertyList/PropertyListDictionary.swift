@@ -20,6 +20,12 @@ public struct PropertyListDictionary: Sendable {
         self.init(sortedPairs: pairs)
     }
 
+    /// The dictionary of those pairs that have a value: a nil leaves its key out. One pass, where setting key after key
+    /// would copy all pairs each time. Two equal keys are a programming error.
+    package init(present pairs: KeyValuePairs<String, PropertyListValue?>) {
+        self.init(uniqueKeysWithValues: pairs.compactMap { key, value in value.map { (key, $0) } })
+    }
+
     /// Pairs that the caller knows to be sorted and unique.
     init(sortedPairs pairs: [Element]) {
         self.init(capacity: pairs.count) { room in
@@ -74,6 +80,11 @@ public struct PropertyListDictionary: Sendable {
                 for other in (isThere ? index + 1 : index)..<pairs.count { room.append(pairs[other]) }
             }
         }
+    }
+
+    /// The dictionary with those pairs that have a value, as ``merging(_:)``.
+    package func merging(present pairs: KeyValuePairs<String, PropertyListValue?>) -> Self {
+        merging(PropertyListDictionary(present: pairs))
     }
 
     /// The dictionary of the same keys with other values; nil leaves a key out. One pass, where setting key after key
