@@ -130,19 +130,10 @@ package struct SequenceMark: Sendable, Equatable {
 extension Hello {
     /// The dictionary of this hello.
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        versions.fields.merging(link?.fields ?? [:]).merging(present: [
             "capabilities": .array(capabilities.map { .string($0.rawValue) }), "software": .string(software),
-        ]
-        switch versions {
-        case .offered(let range):
-            body["minimum"] = PropertyListValue(range.lowerBound.number)
-            body["maximum"] = PropertyListValue(range.upperBound.number)
-        case .chosen(let version): body["version"] = PropertyListValue(version.number)
-        }
-        body["role"] = role.map { .string($0.rawValue) }
-        body["device"] = device.map { .data($0.bytes) }
-        link?.add(to: &body)
-        return body
+            "role": role.map { .string($0.rawValue) }, "device": device.map { .data($0.bytes) },
+        ])
     }
 
     /// Reads a hello's dictionary. A key that only the other end says is ignored, as an unknown one is (SES-24).
@@ -160,6 +151,17 @@ extension Hello {
 }
 
 extension Hello.Versions {
+    fileprivate var fields: PropertyListDictionary {
+        switch self {
+        case .offered(let range):
+            [
+                "minimum": PropertyListValue(range.lowerBound.number),
+                "maximum": PropertyListValue(range.upperBound.number),
+            ]
+        case .chosen(let version): ["version": PropertyListValue(version.number)]
+        }
+    }
+
     fileprivate init(_ fields: BodyFields, from end: Hello.End) throws(WireError) {
         func version(_ key: String) throws(WireError) -> ProtocolVersion {
             try fields.required(key, "a version", \.versionValue)
@@ -190,13 +192,12 @@ extension LinkHello {
         clock = try fields.optionalInteger("clock").map { WallTime(milliseconds: $0) }
     }
 
-    fileprivate func add(to body: inout PropertyListDictionary) {
-        body["name"] = .string(name)
-        body["epoch"] = PropertyListValue(epoch)
-        body["instance"] = .data(instance.bytes)
-        body["received"] = .array(received.map(\.value))
-        body["sent"] = .array(sent.map(\.value))
-        body["clock"] = clock.map { .integer($0.milliseconds) }
+    fileprivate var fields: PropertyListDictionary {
+        PropertyListDictionary(present: [
+            "name": .string(name), "epoch": PropertyListValue(epoch), "instance": .data(instance.bytes),
+            "received": .array(received.map(\.value)), "sent": .array(sent.map(\.value)),
+            "clock": clock.map { .integer($0.milliseconds) },
+        ])
     }
 
     private static func marks(_ fields: BodyFields, _ key: String) throws(WireError) -> [SequenceMark] {

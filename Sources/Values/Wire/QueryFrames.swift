@@ -233,17 +233,13 @@ extension OutstandingPage.Item {
     }
 
     fileprivate var fields: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             BodyKey.id: .data(id.bytes), BodyKey.size: .integer(Int64(size)),
-            BodyKey.state: .string(isStored ? Self.stored : Self.accepted),
-        ]
-        fields[BodyKey.topic] = topic.map { .string($0) }
-        fields[BodyKey.kind] = kind.map { .string($0) }
-        if isCurrent { fields[BodyKey.current] = true }
-        fields[BodyKey.code] = code.map { .integer($0) }
-        fields[BodyKey.refusal] = refusal.map { .string($0) }
-        fields[BodyKey.body] = body.map { .data($0) }
-        return fields
+            BodyKey.state: .string(isStored ? Self.stored : Self.accepted), BodyKey.topic: topic.map { .string($0) },
+            BodyKey.kind: kind.map { .string($0) }, BodyKey.current: isCurrent ? true : nil,
+            BodyKey.code: code.map { .integer($0) }, BodyKey.refusal: refusal.map { .string($0) },
+            BodyKey.body: body.map { .data($0) },
+        ])
     }
 }
 
@@ -324,8 +320,6 @@ package struct ApplyAnswer: Sendable, Equatable {
     }
 
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [BodyKey.text: .string(text)]
-        body[BodyKey.verdict] = verdict.map { .string($0) }
-        return body
+        PropertyListDictionary(present: [BodyKey.text: .string(text), BodyKey.verdict: verdict.map { .string($0) }])
     }
 }

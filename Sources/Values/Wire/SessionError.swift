@@ -134,13 +134,11 @@ extension SessionError {
 
     /// The body of the `failure` that carries this error; peer and message are known from the envelope.
     var failureBody: PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             BodyKey.text: .string(reason.cutForFrame), BodyKey.retry: .boolean(isRetryable),
-        ]
-        body[BodyKey.actual] = actual.map { PropertyListValue($0) }
-        body[BodyKey.limit] = limit.map { PropertyListValue($0) }
-        body[BodyKey.path] = keyPath.map { .string($0.cutForFrame) }
-        return body
+            BodyKey.actual: actual.map { PropertyListValue($0) }, BodyKey.limit: limit.map { PropertyListValue($0) },
+            BodyKey.path: keyPath.map { .string($0.cutForFrame) },
+        ])
     }
 }
 
