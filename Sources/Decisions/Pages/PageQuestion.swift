@@ -226,17 +226,16 @@ package struct RunningPage: Sendable, Equatable {
     }
 
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "hidden": .array(hidden.sorted().map { .string($0) }),
             "choices": Self.form(of: choices) { list in
                 .array(list.map { ["label": .string($0.label), "value": $0.value] })
             },
             "buttons": .array(buttons.sorted().map { .string($0) }),
-        ]
-        if !mails.isEmpty { body["mails"] = Self.form(of: mails) { .dictionary($0.body) } }
-        if !dates.isEmpty { body["dates"] = Self.form(of: dates) { .dictionary($0.body) } }
-        if !values.isEmpty { body["values"] = Self.form(of: values) { .dictionary($0.body) } }
-        return body
+            "mails": mails.isEmpty ? nil : Self.form(of: mails) { .dictionary($0.body) },
+            "dates": dates.isEmpty ? nil : Self.form(of: dates) { .dictionary($0.body) },
+            "values": values.isEmpty ? nil : Self.form(of: values) { .dictionary($0.body) },
+        ])
     }
 
     private static func form<Value>(
@@ -303,12 +302,11 @@ extension RunningPage.MailDecision {
         switch self {
         case .refused(let reason): return [Self.refused: .string(reason)]
         case .compose(let mail):
-            var body: PropertyListDictionary = [:]
-            for (key, addresses) in [("to", mail.to), ("cc", mail.copy), ("bcc", mail.blindCopy)] {
-                body[key] = .array(addresses.map { .string($0) })
-            }
-            (body[Self.subject], body[Self.text]) = (.string(mail.subject), .string(mail.body))
-            return body
+            func list(_ addresses: [String]) -> PropertyListValue { .array(addresses.map { .string($0) }) }
+            return [
+                "to": list(mail.to), "cc": list(mail.copy), "bcc": list(mail.blindCopy),
+                Self.subject: .string(mail.subject), Self.text: .string(mail.body),
+            ]
         }
     }
 
@@ -328,9 +326,7 @@ extension RunningPage.MailDecision {
 
 extension RunningPage.PickedDate {
     fileprivate var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [:]
-        (body["date"], body["shown"]) = (date.map { .date($0) }, shown.map { .string($0) })
-        return body
+        PropertyListDictionary(present: ["date": date.map { .date($0) }, "shown": shown.map { .string($0) }])
     }
 
     /// Reads a row; nil for one of another form.
@@ -342,10 +338,9 @@ extension RunningPage.PickedDate {
 
 extension RunningPage.OwnValue {
     fileprivate var body: PropertyListDictionary {
-        var body: PropertyListDictionary = ["layer": .string(layer.rawValue)]
-        body["value"] = value
-        if isWithheld { body["withheld"] = true }
-        return body
+        PropertyListDictionary(present: [
+            "layer": .string(layer.rawValue), "value": value, "withheld": isWithheld ? true : nil,
+        ])
     }
 
     /// Reads a value; nil for one of another form. Of a layer that a later release has there is no value.
@@ -400,15 +395,18 @@ extension PageValidation {
 
     /// The form in the answer to ``PageQuestion/validate(_:)``.
     package var dictionary: PropertyListDictionary {
-        var form: PropertyListDictionary = [:]
-        switch self {
-        case .ok: form["result"] = .string(Word.ok.rawValue)
-        case .replaced(let value): (form["result"], form["value"]) = (.string(Word.replaced.rawValue), value)
-        case .failed(let text, let value, let shakes):
-            let word = shakes ? Word.shake : .failed
-            (form["result"], form["text"], form["value"]) = (.string(word.rawValue), .string(text), value)
+        func form(
+            _ result: Word, _ text: String? = nil, _ value: PropertyListValue? = nil
+        ) -> PropertyListDictionary {
+            PropertyListDictionary(present: [
+                "result": .string(result.rawValue), "text": text.map { .string($0) }, "value": value,
+            ])
         }
-        return form
+        return switch self {
+        case .ok: form(.ok)
+        case .replaced(let value): form(.replaced, nil, value)
+        case .failed(let text, let value, let shakes): form(shakes ? .shake : .failed, text, value)
+        }
     }
 
     /// Reads a result; nil for one of another form.
@@ -453,10 +451,7 @@ package struct PageRefusal: Sendable, Equatable {
     }
 
     package var dictionary: PropertyListDictionary {
-        var form: PropertyListDictionary = ["text": .string(text)]
-        if shakes { form["shake"] = true }
-        form["value"] = replacement
-        return form
+        PropertyListDictionary(present: ["text": .string(text), "shake": shakes ? true : nil, "value": replacement])
     }
 }
 
@@ -546,17 +541,13 @@ package enum RunningState: Sendable, Equatable {
     }
 
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [:]
         switch self {
-        case .running(let page):
-            body = page.body
-            body["state"] = "running"
-        case .withoutHooks: body["state"] = "without-hooks"
-        case .notRunning: body["state"] = "stopped"
-        case .noAnswer: body["state"] = "silent"
-        case .elsewhere, .unknown: break
+        case .running(let page): page.body.merging(["state": "running"])
+        case .withoutHooks: ["state": "without-hooks"]
+        case .notRunning: ["state": "stopped"]
+        case .noAnswer: ["state": "silent"]
+        case .elsewhere, .unknown: [:]
         }
-        return body
     }
 
     /// A sentence for people about what the page lacks; nil if it lacks nothing.

@@ -346,17 +346,16 @@ extension PageTree {
     ) -> PropertyListDictionary {
         let rows = pages.map { page -> PropertyListValue in
             let isPane = isPane(page)
-            var row: PropertyListDictionary = ["name": .string(page.name)]
-            if !isPane { row["ofItems"] = true }
-            row["title"] = page.title.map { .string($0) }
-            row["table"] = page.stringsTable.map { .string($0) }
-            row["specifiers"] = .array(
-                page.specifiers.map { specifier in
-                    let isDeclared = isPane && specifier.key.map { schema.index(of: $0) != nil } == true
-                    let entry = isDeclared ? specifier.without(SpecifierKey.ofRules) : specifier
-                    return .dictionary(entry.withoutSecrets.entries)
-                })
-            return .dictionary(row)
+            let specifiers = page.specifiers.map { specifier -> PropertyListValue in
+                let isDeclared = isPane && specifier.key.map { schema.index(of: $0) != nil } == true
+                let entry = isDeclared ? specifier.without(SpecifierKey.ofRules) : specifier
+                return .dictionary(entry.withoutSecrets.entries)
+            }
+            return .dictionary(
+                PropertyListDictionary(present: [
+                    "name": .string(page.name), "ofItems": isPane ? nil : true, "title": page.title.map { .string($0) },
+                    "table": page.stringsTable.map { .string($0) }, "specifiers": .array(specifiers),
+                ]))
         }
         var layout: PropertyListDictionary = ["pages": .array(rows)]
         if device != .phone { layout["device"] = .string(device.rawValue) }

@@ -74,12 +74,10 @@ package struct JoinAnswer: Sendable, Equatable {
     }
 
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "pairing": .data(pairing.bytes), "epoch": PropertyListValue(epoch), "name": .string(claim.name),
-            "reportKey": .data(claim.reportKey),
-        ]
-        if let proof { body["proof"] = .data(proof) }
-        return body
+            "reportKey": .data(claim.reportKey), "proof": proof.map { .data($0) },
+        ])
     }
 
     package init(body: PropertyListDictionary) throws(WireError) {

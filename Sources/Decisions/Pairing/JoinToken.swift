@@ -235,15 +235,11 @@ extension JoinToken {
     }
 
     package var row: PropertyListDictionary {
-        var row: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "token": .data(identifier.bytes), "expires": .integer(expires.milliseconds),
             "attempts": .integer(Int64(attemptsLeft)), "sealed": .data(sealed),
-        ]
-        if let consumption {
-            row["pin"] = .data(consumption.pin.bytes)
-            row["pairing"] = .data(consumption.pairing.bytes)
-        }
-        return row
+            "pin": consumption.map { .data($0.pin.bytes) }, "pairing": consumption.map { .data($0.pairing.bytes) },
+        ])
     }
 
     /// nil if the secret is sealed under another key: its link is as one that has expired.

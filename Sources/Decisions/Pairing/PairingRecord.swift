@@ -76,14 +76,12 @@ package struct PairingRecord: Sendable, Equatable {
 extension PairingRecord {
     package var row: PropertyListDictionary {
         precondition(Limits.epochs.contains(epoch), "a row that no start would read")
-        var row: PropertyListDictionary = [
+        return PropertyListDictionary(present: [
             "pairing": .data(pairing.bytes), "role": .string(role.rawValue), "peer": .data(peer.bytes),
             "name": .string(name), "epoch": PropertyListValue(epoch), "reportKey": .data(reportKey),
             "active": .boolean(state == .active), "created": .integer(created.milliseconds),
-        ]
-        if let highestVersion { row["version"] = .integer(Int64(highestVersion.number)) }
-        if let address { row["address"] = .string(address) }
-        return row
+            "version": highestVersion.map { .integer(Int64($0.number)) }, "address": address.map { .string($0) },
+        ])
     }
 
     package init(row: PropertyListDictionary) throws(WireError) {

@@ -23,10 +23,10 @@ package struct TrustedDevice: Sendable, Equatable {
     }
 
     package var row: PropertyListDictionary {
-        var row: PropertyListDictionary = ["pin": .data(pin.bytes), "role": .string(role.rawValue)]
-        if let address { row["address"] = .string(address) }
-        if let name { row["name"] = .string(name) }
-        return row
+        PropertyListDictionary(present: [
+            "pin": .data(pin.bytes), "role": .string(role.rawValue), "address": address.map { .string($0) },
+            "name": name.map { .string($0) },
+        ])
     }
 
     package init(row: PropertyListDictionary) throws(WireError) {

@@ -35,14 +35,11 @@ package struct Registration: Sendable, Equatable {
     }
 
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = ["receives": .boolean(receives)]
-        if let anchor { body["anchor"] = .data(Array(anchor.utf8)) }
-        if let identifier { body["identifier"] = .string(identifier.description) }
-        if allowsInvalidSignatures { body["allowsInvalidSignatures"] = .boolean(true) }
-        features.write(to: &body)
-        if let schema { body["schema"] = .data(schema) }
-        questions.write("questions", to: &body)
-        return body
+        features.fields.merging(present: [
+            "receives": .boolean(receives), "anchor": anchor.map { .data(Array($0.utf8)) },
+            "identifier": identifier.map { .string($0.description) }, "schema": schema.map { .data($0) },
+            "allowsInvalidSignatures": allowsInvalidSignatures ? true : nil, "questions": questions.value,
+        ])
     }
 
     package init(body: PropertyListDictionary) throws(WireError) {
@@ -83,13 +80,10 @@ package struct RegistrationAnswer: Sendable, Equatable {
     }
 
     package func body(now: MonotonicTime) -> PropertyListDictionary {
-        var body = state.body(now: now)
-        body["device"] = .data(device.bytes)
-        body["role"] = .string(role.rawValue)
-        if let directory { body["directory"] = .string(directory) }
-        body["uid"] = .integer(Int64(clamping: uid))
-        if wantsSchema { body["schema"] = true }
-        return body
+        state.body(now: now).merging(present: [
+            "device": .data(device.bytes), "role": .string(role.rawValue), "directory": directory.map { .string($0) },
+            "uid": .integer(Int64(clamping: uid)), "schema": wantsSchema ? true : nil,
+        ])
     }
 
     package init(body: PropertyListDictionary, now: MonotonicTime) throws(WireError) {
@@ -156,17 +150,13 @@ package struct ApplicationAnnouncement: Sendable, Equatable {
     package var declaresIdentifier: Bool { identifier != nil || isIdentifierCleared }
 
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        let mark: UniqueIdentifier? = if case .key(let mark) = trust { mark } else { nil }
+        return features.fields.merging(present: [
             "installed": .boolean(isInstalled), "connected": .boolean(isConnected),
-            "anchored": .boolean(trust != .noKey),
-        ]
-        if case .key(let mark) = trust { body["trust"] = .data(mark.bytes) }
-        if let identifier { body["identifier"] = .string(identifier.description) }
-        if isIdentifierCleared { body["cleared"] = .boolean(true) }
-        if let seen { body["seen"] = .string(seen.rawValue) }
-        if let schema { body["schema"] = .data(schema) }
-        features.write(to: &body)
-        return body
+            "anchored": .boolean(trust != .noKey), "trust": mark.map { .data($0.bytes) },
+            "identifier": identifier.map { .string($0.description) }, "cleared": isIdentifierCleared ? true : nil,
+            "seen": seen.map { .string($0.rawValue) }, "schema": schema.map { .data($0) },
+        ])
     }
 
     package init(body: PropertyListDictionary) throws(WireError) {
@@ -202,9 +192,7 @@ package struct ProvidedNames: Sendable, Equatable {
     }
 
     /// Adds the names to a body; none are left out.
-    fileprivate func write(_ key: String, to body: inout PropertyListDictionary) {
-        if !names.isEmpty { body[key] = .array(names.map { .string($0) }) }
-    }
+    fileprivate var value: PropertyListValue? { names.isEmpty ? nil : .array(names.map { .string($0) }) }
 
     /// The names under a key of a body; none without it.
     fileprivate init(_ key: String, in fields: BodyFields) throws(WireError) {
@@ -231,11 +219,13 @@ package struct ApplicationFeatures: Sendable, Equatable {
         self.identity = identity
     }
 
-    /// Adds what differs from nothing.
-    func write(to body: inout PropertyListDictionary) {
-        if hasComplication { body["complication"] = .boolean(true) }
-        provides.write("provides", to: &body)
-        identity.write(to: &body)
+    /// Those that differ from nothing, by the keys of a body.
+    var fields: PropertyListDictionary {
+        PropertyListDictionary(present: [
+            "complication": hasComplication ? true : nil, "provides": provides.value,
+            "appName": identity.name.map { .string($0) }, "appVersion": identity.version.map { .string($0) },
+            "appIcon": identity.icon.map { .string($0) },
+        ])
     }
 
     init(_ fields: BodyFields) throws(WireError) {
@@ -255,12 +245,6 @@ package struct ApplicationIdentity: Sendable, Equatable {
         self.name = name
         self.version = version
         self.icon = icon
-    }
-
-    fileprivate func write(to body: inout PropertyListDictionary) {
-        body["appName"] = name.map { .string($0) }
-        body["appVersion"] = version.map { .string($0) }
-        body["appIcon"] = icon.map { .string($0) }
     }
 
     fileprivate init(_ fields: BodyFields) throws(WireError) {

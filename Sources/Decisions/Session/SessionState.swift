@@ -73,11 +73,10 @@ package struct SessionState: Sendable, Equatable {
 
 extension SessionState {
     package func body(now: MonotonicTime) -> PropertyListDictionary {
-        var body = PropertyListDictionary()
-        body["revision"] = .integer(Int64(clamping: revision))
-        if let active { body["active"] = .data(active.bytes) }
-        body["pairings"] = .array(pairings.map { .dictionary($0.body(now: now)) })
-        return body
+        PropertyListDictionary(present: [
+            "revision": .integer(Int64(clamping: revision)), "active": active.map { .data($0.bytes) },
+            "pairings": .array(pairings.map { .dictionary($0.body(now: now)) }),
+        ])
     }
 
     package init(body: PropertyListDictionary, now: MonotonicTime) throws(WireError) {
@@ -106,17 +105,13 @@ extension SessionState {
 
 extension PairingState {
     fileprivate func body(now: MonotonicTime) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        features.fields.merging(present: [
             "pairing": .data(pairing.bytes), "peer": .data(peer.bytes), "name": .string(name),
             "role": .string(role.rawValue), "target": .string(target.text), "installed": .boolean(isInstalled),
             "level": .string(level.rawValue), "reason": .string(reason.rawValue),
-            "since": .integer(now.since(since).saturatingMilliseconds),
-            "changes": .integer(Int64(clamping: changes)),
-        ]
-        if let seen { body["seen"] = .string(seen.rawValue) }
-        if let directory { body["directory"] = .string(directory) }
-        features.write(to: &body)
-        return body
+            "since": .integer(now.since(since).saturatingMilliseconds), "changes": .integer(Int64(clamping: changes)),
+            "seen": seen.map { .string($0.rawValue) }, "directory": directory.map { .string($0) },
+        ])
     }
 
     fileprivate init(_ fields: BodyFields, now: MonotonicTime) throws(WireError) {

@@ -31,9 +31,10 @@ package struct SchemaDocument: Sendable {
     ) throws(SchemaError) {
         guard declarations.count <= Self.propertyLimit else { throw SchemaError("", .tooMany(declarations.count)) }
         let rows = declarations.map { PropertyListValue.dictionary($0.schemaRow) }
-        var root: PropertyListDictionary = ["v": 1, "properties": .array(rows)]
-        root["layout"] = layout.map { .dictionary($0) }
-        if !buttons.isEmpty { root["buttons"] = .array(buttons.sorted().map { .string($0) }) }
+        let root = PropertyListDictionary(present: [
+            "v": 1, "properties": .array(rows), "layout": layout.map { .dictionary($0) },
+            "buttons": buttons.isEmpty ? nil : .array(buttons.sorted().map { .string($0) }),
+        ])
         self.buttons = try Self.buttons(root["buttons"])
         do {
             bytes = try PropertyListWriter.write(root)
@@ -201,15 +202,13 @@ extension DeclarationProblem {
 extension SettingDeclaration {
     /// The property in a document. A secret's default stays where it is.
     fileprivate var schemaRow: PropertyListDictionary {
-        var row: PropertyListDictionary = [
+        var row = PropertyListDictionary(present: [
             "key": .string(name), "type": .string(type.rawValue), "editor": .string(editor.rawValue),
-        ]
-        row["title"] = title.map { .string($0) }
-        if !summary.isEmpty { row["description"] = .string(summary) }
-        row["page"] = page.map { .string($0) }
-        if !choices.isEmpty { row["choices"] = .array(choices.map { .dictionary($0.schemaRow) }) }
-        if !isSecret { row["default"] = initialValue.propertyListValue }
-        row["icon"] = icon.map { .string($0.rawValue) }
+            "title": title.map { .string($0) }, "description": summary.isEmpty ? nil : .string(summary),
+            "page": page.map { .string($0) },
+            "choices": choices.isEmpty ? nil : .array(choices.map { .dictionary($0.schemaRow) }),
+            "default": isSecret ? nil : initialValue.propertyListValue, "icon": icon.map { .string($0.rawValue) },
+        ])
         for (key, isSet) in [("restart", needsRestart), ("secret", isSecret)] where isSet { row[key] = true }
         if access != .user { row["access"] = .string(access.rawValue) }
         (row["on"], row["off"]) = (toggleValues?.on, toggleValues?.off)
@@ -218,12 +217,10 @@ extension SettingDeclaration {
 
     /// The rules beside type and choices, by the keys of a document.
     private var limits: PropertyListDictionary {
-        var row: PropertyListDictionary = [:]
-        row["minimum"] = bounds?.values.least.propertyListValue
-        row["maximum"] = bounds?.values.most.propertyListValue
-        row["pattern"] = pattern.map { .string($0) }
-        if allowsNothing { row["nothing"] = true }
-        return row
+        PropertyListDictionary(present: [
+            "minimum": bounds?.values.least.propertyListValue, "maximum": bounds?.values.most.propertyListValue,
+            "pattern": pattern.map { .string($0) }, "nothing": allowsNothing ? true : nil,
+        ])
     }
 
     /// The rules that say which values of the type are allowed, by the keys of a document, for programs. A secret has
@@ -237,9 +234,7 @@ extension SettingDeclaration {
 
 extension SettingChoice {
     fileprivate var schemaRow: PropertyListDictionary {
-        var row: PropertyListDictionary = ["label": .string(label)]
-        row["value"] = value.propertyListValue
-        return row
+        PropertyListDictionary(present: ["label": .string(label), "value": value.propertyListValue])
     }
 }
 

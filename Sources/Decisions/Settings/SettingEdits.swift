@@ -69,11 +69,11 @@ package struct SettingEdits: Sendable, Equatable {
     }
 
     package var dictionary: PropertyListDictionary {
-        var dictionary: PropertyListDictionary = ["v": 1, "values": .dictionary(values)]
-        if !nothing.isEmpty { dictionary["nothing"] = .array(nothing.keys.map { .string($0) }) }
-        if !authors.isEmpty { dictionary["by"] = .dictionary(authors) }
-        if !choices.lists.isEmpty { dictionary["choices"] = .dictionary(choices.lists) }
-        return dictionary
+        PropertyListDictionary(present: [
+            "v": 1, "values": .dictionary(values), "by": authors.isEmpty ? nil : .dictionary(authors),
+            "nothing": nothing.isEmpty ? nil : .array(nothing.keys.map { .string($0) }),
+            "choices": choices.lists.isEmpty ? nil : .dictionary(choices.lists),
+        ])
     }
 
     /// The edited keys, those that the schema no longer has too.

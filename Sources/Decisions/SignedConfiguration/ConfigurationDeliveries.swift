@@ -109,10 +109,10 @@ extension ConfigurationDeliveries {
 
     /// The fields that a row has beside ``fields``: the envelope of the newest one, and the deliveries before it.
     var rowFields: PropertyListDictionary {
-        var fields: PropertyListDictionary = [:]
-        fields["brought"] = entries.last?.digest.map { .data($0) }
-        fields["earlier"] = entries.count > 1 ? .array(entries.dropLast().map { .dictionary($0.fields) }) : nil
-        return fields
+        PropertyListDictionary(present: [
+            "brought": entries.last?.digest.map { .data($0) },
+            "earlier": entries.count > 1 ? .array(entries.dropLast().map { .dictionary($0.fields) }) : nil,
+        ])
     }
 
     init(_ fields: inout FieldReader) throws(FieldError) {

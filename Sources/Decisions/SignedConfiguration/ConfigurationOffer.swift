@@ -34,12 +34,11 @@ package struct ConfigurationOffer: Sendable, Equatable {
     package static let reloadMessage: PropertyListDictionary = ["tandem.reload": true]
 
     package var message: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "tandem.configuration": .data(envelope), "tandem.target": .string(target.text),
             "tandem.device": .data(device.bytes), "tandem.allowsInvalid": .boolean(allowsInvalid),
-        ]
-        fields["tandem.mark"] = mark.map { PropertyListValue($0) }
-        return fields
+            "tandem.mark": mark.map { PropertyListValue($0) },
+        ])
     }
 
     /// - Throws: ``VerificationFailure`` (`malformed`) for a claimed message of another form.
@@ -107,13 +106,11 @@ package struct OfferReply: Sendable, Equatable {
     }
 
     package var message: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "tandem.verdict": .string(verdict.name), "tandem.digest": .data(digest),
-        ]
-        fields["tandem.txid"] = transaction.map { .data($0.bytes) }
-        fields["tandem.version"] = version.map { PropertyListValue($0) }
-        fields["tandem.text"] = text.map { .string($0) }
-        return fields
+            "tandem.txid": transaction.map { .data($0.bytes) }, "tandem.version": version.map { PropertyListValue($0) },
+            "tandem.text": text.map { .string($0) },
+        ])
     }
 
     /// Reads a reply; nil for one of another form, or one that could not follow from an offer: then it is as if

@@ -148,20 +148,16 @@ extension PropertyListValue {
 
 extension ConfigurationPayload {
     package var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "typ": "config", "spec": .string(specification), "app": .string(application.description),
             "role": .string(role.rawValue), "target": .string(target.text), "ver": PropertyListValue(version),
             "keyset": PropertyListValue(keySetVersion), "txid": .data(transaction.bytes),
             "iat": PropertyListValue(issued), "values": .dictionary(values),
-        ]
-        fields["only"] = only.map { .array($0.map { .data($0.bytes) }) }
-        fields["nbf"] = notBefore.map { PropertyListValue($0) }
-        fields["expires"] = expires.map { PropertyListValue($0) }
-        fields["lifetime"] = lifetime.map { PropertyListValue($0) }
-        fields["floor"] = floor.map { PropertyListValue($0) }
-        fields["crit"] = critical.map { .array($0.map { .string($0) }) }
-        fields["optional"] = optional.map { .array($0.map { .string($0) }) }
-        return fields
+            "only": only.map { .array($0.map { .data($0.bytes) }) }, "nbf": notBefore.map { PropertyListValue($0) },
+            "expires": expires.map { PropertyListValue($0) }, "lifetime": lifetime.map { PropertyListValue($0) },
+            "floor": floor.map { PropertyListValue($0) }, "crit": critical.map { .array($0.map { .string($0) }) },
+            "optional": optional.map { .array($0.map { .string($0) }) },
+        ])
     }
 }
 

@@ -124,19 +124,16 @@ package struct StagedConfiguration: RecordedConfiguration, Sendable, Equatable {
 extension StagedConfiguration {
     /// The row's fields: the file's, and the daemon's alone, which are the attempts and the earlier deliveries.
     package var row: PropertyListDictionary {
-        var fields = dictionary.merging(deliveries.rowFields)
-        if attempts > 0 { fields["attempts"] = PropertyListValue(attempts) }
-        return fields
+        dictionary.merging(deliveries.rowFields)
+            .merging(present: ["attempts": attempts > 0 ? PropertyListValue(attempts) : nil])
     }
 
     /// The file's fields (CFG-36).
     package var dictionary: PropertyListDictionary {
-        var fields = record.dictionary
-        fields["staged"] = .integer(staged.milliseconds)
-        fields["mark"] = mark.map { PropertyListValue($0) }
-        fields["allowsInvalid"] = .boolean(allowsInvalid)
-        fields["waived"] = .boolean(isWaived)
-        return fields.merging(deliveries.fields)
+        record.dictionary.merging(deliveries.fields).merging(present: [
+            "staged": .integer(staged.milliseconds), "mark": mark.map { PropertyListValue($0) },
+            "allowsInvalid": .boolean(allowsInvalid), "waived": .boolean(isWaived),
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
@@ -194,11 +191,9 @@ package struct ActiveConfiguration: RecordedConfiguration, Sendable, Equatable {
 extension ActiveConfiguration {
     /// The file's and the row's fields (CFG-36).
     package var dictionary: PropertyListDictionary {
-        var fields = record.dictionary
-        fields["applied"] = .integer(applied.milliseconds)
-        fields["elapsed"] = .integer(elapsed)
-        fields["waived"] = .boolean(isWaived)
-        return fields
+        record.dictionary.merging([
+            "applied": .integer(applied.milliseconds), "elapsed": .integer(elapsed), "waived": .boolean(isWaived),
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {

@@ -60,20 +60,16 @@ extension ConfigurationReport {
     }
 
     package var dictionary: PropertyListDictionary {
-        var fields = facts.key.fields.merging([
+        facts.key.fields.merging(present: [
             "typ": "report", "spec": .string(form.rawValue), "device": .data(device.bytes),
             "pairing": .data(facts.delivery.pairing.bytes), "nonce": .data(facts.delivery.nonce.bytes),
             "digest": .data(facts.digest), "verdict": .string(facts.verdict.name),
             "counter": PropertyListValue(counter), "time": PropertyListValue(time.seconds),
+            "txid": facts.transaction.map { .data($0.bytes) }, "ver": facts.version.map { PropertyListValue($0) },
+            "text": facts.text.map { .string($0) }, "goodVer": facts.good.map { PropertyListValue($0.version) },
+            "goodDigest": facts.good.map { .data($0.digest) }, "waived": facts.isWaived ? true : nil,
+            "trial": facts.isOnTrial.map { .boolean($0) },
         ])
-        fields["txid"] = facts.transaction.map { .data($0.bytes) }
-        fields["ver"] = facts.version.map { PropertyListValue($0) }
-        fields["text"] = facts.text.map { .string($0) }
-        fields["goodVer"] = facts.good.map { PropertyListValue($0.version) }
-        fields["goodDigest"] = facts.good.map { .data($0.digest) }
-        if facts.isWaived { fields["waived"] = true }
-        fields["trial"] = facts.isOnTrial.map { .boolean($0) }
-        return fields
     }
 }
 

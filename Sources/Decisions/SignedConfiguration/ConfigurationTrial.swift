@@ -74,12 +74,10 @@ extension ConfigurationTrial {
 
     /// The file's fields (CFG-64).
     package var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "v": 1, "digest": .data(digest), "attempts": PropertyListValue(attempts),
-        ]
-        fields["replaced"] = replaced.map { .data($0) }
-        fields["previous"] = previous.map { .dictionary($0.dictionary) }
-        return fields.merging(deliveries.fields)
+            "replaced": replaced.map { .data($0) }, "previous": previous.map { .dictionary($0.dictionary) },
+        ]).merging(deliveries.fields)
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {

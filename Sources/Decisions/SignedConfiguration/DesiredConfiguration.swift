@@ -92,14 +92,12 @@ package struct DesiredConfiguration: Sendable, Equatable {
 
 extension DesiredConfiguration {
     package var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "v": 1, "envelope": .data(envelope), "accepted": .integer(accepted.milliseconds),
-            "proven": .boolean(isSpent),
-        ]
-        if !others.isEmpty { fields["others"] = .array(others.map { .data($0) }) }
-        fields["first"] = rollout.map { .array($0.first.map { .data($0.bytes) }) }
-        fields["stopped"] = rollout?.stopped.map { .string($0) }
-        return fields
+            "proven": .boolean(isSpent), "others": others.isEmpty ? nil : .array(others.map { .data($0) }),
+            "first": rollout.map { .array($0.first.map { .data($0.bytes) }) },
+            "stopped": rollout?.stopped.map { .string($0) },
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
@@ -159,12 +157,10 @@ extension AcceptedConfiguration {
 
     /// The line of an answer (CTL-24).
     package var summary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
-            "version": PropertyListValue(version), "digest": .data(digest),
-            "accepted": .integer(accepted.milliseconds), "signers": .array(signers.map { .data($0) }),
-        ]
-        fields["withdrawn"] = withdrawn.map { .integer($0.milliseconds) }
-        return fields
+        PropertyListDictionary(present: [
+            "version": PropertyListValue(version), "digest": .data(digest), "accepted": .integer(accepted.milliseconds),
+            "signers": .array(signers.map { .data($0) }), "withdrawn": withdrawn.map { .integer($0.milliseconds) },
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {

@@ -473,12 +473,10 @@ extension AcceptedStatement {
 
 extension FarSecondaries.Certified {
     package var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
-            "v": 1, "device": .data(device.bytes), "reportKey": .data(reportKey),
-        ]
-        fields["name"] = gone.map { .string($0.name) }
-        fields["gone"] = gone.map { .integer($0.since.milliseconds) }
-        return fields
+        PropertyListDictionary(present: [
+            "v": 1, "device": .data(device.bytes), "reportKey": .data(reportKey), "name": gone.map { .string($0.name) },
+            "gone": gone.map { .integer($0.since.milliseconds) },
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {

@@ -64,16 +64,13 @@ package typealias DeliveryCondition = (ForwardedConfiguration) -> Bool
 
 extension ForwardedConfiguration {
     package var dictionary: PropertyListDictionary {
-        var row = key.fields.merging([
+        key.fields.merging(present: [
             "id": .data(id.bytes), "pairing": .data(pairing.bytes), "version": PropertyListValue(version),
             "digest": .data(digest), "accepted": .integer(accepted.milliseconds), "finished": .boolean(isFinished),
+            "keyset": keySet.map { PropertyListValue($0) }, "verdict": verdict.map { .string($0) },
+            "text": text.map { .string($0) }, "reported": reported.map { .integer($0.milliseconds) },
+            "ending": ending.map { .string($0.rawValue) },
         ])
-        row["keyset"] = keySet.map { PropertyListValue($0) }
-        row["verdict"] = verdict.map { .string($0) }
-        row["text"] = text.map { .string($0) }
-        row["reported"] = reported.map { .integer($0.milliseconds) }
-        row["ending"] = ending.map { .string($0.rawValue) }
-        return row
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {
@@ -447,35 +444,30 @@ package struct SecondaryState: Sendable, Equatable {
         guard good != nil || applied != nil || !history.isEmpty || !refusals.isEmpty || awaited != nil else {
             return nil
         }
-        var fields: PropertyListDictionary = [
+        return PropertyListDictionary(present: [
             "v": 1,
             "history": .array(
                 history.map { line in
-                    var row: PropertyListDictionary = [
-                        "version": PropertyListValue(line.version), "time": .integer(line.reported.milliseconds),
-                    ]
-                    row["digest"] = line.digest.map { .data($0) }
-                    row["keyset"] = line.keySet.map { PropertyListValue($0) }
-                    return .dictionary(row)
+                    .dictionary(
+                        PropertyListDictionary(present: [
+                            "version": PropertyListValue(line.version), "time": .integer(line.reported.milliseconds),
+                            "digest": line.digest.map { .data($0) },
+                            "keyset": line.keySet.map { PropertyListValue($0) },
+                        ]))
                 }),
             "refusals": .array(
                 refusals.map { refusal in
-                    var row: PropertyListDictionary = [
-                        "digest": .data(refusal.digest), "verdict": .string(refusal.verdict),
-                    ]
-                    if refusal.isBurnt != refusal.isFailure { row["burnt"] = .boolean(refusal.isBurnt) }
-                    return .dictionary(row)
+                    .dictionary(
+                        PropertyListDictionary(present: [
+                            "digest": .data(refusal.digest), "verdict": .string(refusal.verdict),
+                            "burnt": refusal.isBurnt != refusal.isFailure ? .boolean(refusal.isBurnt) : nil,
+                        ]))
                 }),
-        ]
-        fields["goodVersion"] = good.map { PropertyListValue($0.version) }
-        fields["goodDigest"] = good.map { .data($0.digest) }
-        fields["applied"] = applied.map { .data($0) }
-        fields["passed"] = passed.map { .data($0) }
-        fields["awaited"] = awaited.map { .data($0) }
-        fields["since"] = awaitedSince.map { .integer($0.milliseconds) }
-        fields["trust"] = trust.bytes.map { .data($0) }
-        fields["loadFault"] = loadFault.map { .string($0) }
-        return fields
+            "goodVersion": good.map { PropertyListValue($0.version) }, "goodDigest": good.map { .data($0.digest) },
+            "applied": applied.map { .data($0) }, "passed": passed.map { .data($0) },
+            "awaited": awaited.map { .data($0) }, "since": awaitedSince.map { .integer($0.milliseconds) },
+            "trust": trust.bytes.map { .data($0) }, "loadFault": loadFault.map { .string($0) },
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {

@@ -366,21 +366,17 @@ extension KeyChainDeliveries {
 
 extension KeyChainDeliveries.Progress {
     fileprivate var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "accepted": .integer(Int64(accepted)),
             "underWay": .array(
                 underWay.map { step in
                     ["id": .data(step.id.bytes), "index": .integer(Int64(step.index)), "digest": .data(step.digest)]
                 }),
-        ]
-        fields["planned"] = planned > 0 ? .integer(Int64(planned)) : nil
-        fields["probed"] = isProbed ? true : nil
-        fields["last"] = last.map { .data($0) }
-        fields["digest"] = result.map { .data($0.digest) }
-        fields["verdict"] = result.map { .string($0.verdict.name) }
-        fields["text"] = result?.text.map { .string($0) }
-        fields["trust"] = trust.bytes.map { .data($0) }
-        return fields
+            "planned": planned > 0 ? .integer(Int64(planned)) : nil, "probed": isProbed ? true : nil,
+            "last": last.map { .data($0) }, "digest": result.map { .data($0.digest) },
+            "verdict": result.map { .string($0.verdict.name) }, "text": result?.text.map { .string($0) },
+            "trust": trust.bytes.map { .data($0) },
+        ])
     }
 
     fileprivate init(_ dictionary: PropertyListDictionary) throws(FieldError) {

@@ -208,21 +208,19 @@ extension KeySetDocument {
     }
 
     package var dictionary: PropertyListDictionary {
-        var fields = StatementHead.fields(Self.type, subject, issued)
-        fields["ver"] = PropertyListValue(version)
-        fields["expires"] = expires.map { PropertyListValue($0) }
-        fields["keys"] = .dictionary(
-            PropertyListDictionary(uniqueKeysWithValues: keys.map { ($0.key, .data($0.value)) }))
-        fields["roles"] = .dictionary(
-            PropertyListDictionary(uniqueKeysWithValues: roles.map { ($0.key, $0.value.value) }))
-        if !revoked.isEmpty { fields["revoked"] = .array(revoked.map { .data($0) }) }
-        if !withdrawn.isEmpty { fields["withdrawn"] = .array(withdrawn.map { .data($0) }) }
-        if !minimumVersions.isEmpty {
-            let entries = minimumVersions.sorted { $0.key.text < $1.key.text }
-            fields["minVer"] = .array(
-                entries.map { ["target": .string($0.key.text), "ver": PropertyListValue($0.value)] })
+        let versions = minimumVersions.sorted { $0.key.text < $1.key.text }.map { target, version in
+            ["target": .string(target.text), "ver": PropertyListValue(version)] as PropertyListValue
         }
-        return fields
+        return StatementHead.fields(Self.type, subject, issued).merging(present: [
+            "ver": PropertyListValue(version), "expires": expires.map { PropertyListValue($0) },
+            "keys": .dictionary(
+                PropertyListDictionary(uniqueKeysWithValues: keys.map { ($0.key, .data($0.value)) })),
+            "roles": .dictionary(
+                PropertyListDictionary(uniqueKeysWithValues: roles.map { ($0.key, $0.value.value) })),
+            "revoked": revoked.isEmpty ? nil : .array(revoked.map { .data($0) }),
+            "withdrawn": withdrawn.isEmpty ? nil : .array(withdrawn.map { .data($0) }),
+            "minVer": versions.isEmpty ? nil : .array(versions),
+        ])
     }
 }
 
@@ -372,11 +370,10 @@ extension RevocationDocument {
     }
 
     package var dictionary: PropertyListDictionary {
-        var fields = StatementHead.fields(Self.type, subject, issued)
-        fields["keyset"] = PropertyListValue(keySetVersion)
-        fields["revoked"] = .array(revoked.map { .data($0) })
-        if withdraws { fields["withdraw"] = true }
-        return fields
+        StatementHead.fields(Self.type, subject, issued).merging(present: [
+            "keyset": PropertyListValue(keySetVersion), "revoked": .array(revoked.map { .data($0) }),
+            "withdraw": withdraws ? true : nil,
+        ])
     }
 }
 

@@ -69,10 +69,9 @@ extension LoadReports {
     /// The fields of the last one, and the others beside them. Rows of earlier releases have only the former; these
     /// releases read no row with others.
     package var dictionary: PropertyListDictionary {
-        var fields = entries.last?.fields ?? [:]
-        fields["v"] = 1
-        fields["others"] = entries.count > 1 ? .array(entries.dropLast().map { .dictionary($0.fields) }) : nil
-        return fields
+        (entries.last?.fields ?? [:]).merging(present: [
+            "v": 1, "others": entries.count > 1 ? .array(entries.dropLast().map { .dictionary($0.fields) }) : nil,
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {

@@ -107,14 +107,11 @@ package struct VersionMark: Sendable, Equatable {
 
 extension VersionMark {
     package var dictionary: PropertyListDictionary {
-        var fields: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "v": 1, "version": PropertyListValue(version), "floor": PropertyListValue(floor),
             "active": .boolean(isActive), "closed": .boolean(isClosed), "keyset": PropertyListValue(keySetVersion),
-        ]
-        fields["digest"] = digest.map { .data($0) }
-        fields["statement"] = statement.map { .data($0) }
-        if isBurnt { fields["burnt"] = true }
-        return fields
+            "digest": digest.map { .data($0) }, "statement": statement.map { .data($0) }, "burnt": isBurnt ? true : nil,
+        ])
     }
 
     package init(_ dictionary: PropertyListDictionary) throws(FieldError) {

@@ -42,9 +42,10 @@ package struct FileDescription: Sendable, Equatable {
 
     /// The body of `submit`.
     package var dictionary: PropertyListDictionary {
-        var dictionary: PropertyListDictionary = [BodyKey.name: .string(name), BodyKey.size: .integer(size)]
-        if let metadata { dictionary[BodyKey.metadata] = .dictionary(metadata) }
-        return dictionary
+        PropertyListDictionary(present: [
+            BodyKey.name: .string(name), BodyKey.size: .integer(size),
+            BodyKey.metadata: metadata.map { .dictionary($0) },
+        ])
     }
 }
 
