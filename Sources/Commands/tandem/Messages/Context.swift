@@ -36,9 +36,10 @@ extension Subcommand {
         try await session.activate(timeout: HostSession.patience)
         // The daemon sends its contexts before it answers this (SES-62).
         _ = try? await session.outstandingTransfers(.urgent)
-        var line: PropertyListDictionary = [:]
-        line["sent"] = session.applicationContext.map { .dictionary($0) }
-        line["received"] = session.receivedApplicationContext.map { .dictionary($0) }
+        let line = PropertyListDictionary(present: [
+            "sent": session.applicationContext.map { .dictionary($0) },
+            "received": session.receivedApplicationContext.map { .dictionary($0) },
+        ])
         console.print(json: .dictionary(line))
         await session.end()
     }

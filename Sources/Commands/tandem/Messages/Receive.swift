@@ -114,12 +114,10 @@ extension ReceivedContext {
 
 extension ItemFacts {
     fileprivate func line(_ channel: Channel, _ content: PropertyListDictionary) -> PropertyListDictionary {
-        var line: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "channel": .string(channel.rawValue), "id": .string("\(id)"), "attempt": .integer(Int64(attempt)),
-            "body": .dictionary(content),
-        ]
-        line["topic"] = topic.map { .string($0) }
-        return line
+            "body": .dictionary(content), "topic": topic.map { .string($0) },
+        ])
     }
 }
 
@@ -144,12 +142,11 @@ struct ReceiveFiles: Sendable {
     }
 
     private func take(_ file: ReceivedFile, _ console: Console) throws {
-        var line: PropertyListDictionary = [
+        let line = PropertyListDictionary(present: [
             "file": .string(try move(file)), "name": .string(file.name), "size": .integer(file.size),
             "sha256": .string(Hexadecimal.encode(file.digest)), "id": .string("\(file.facts.id)"),
-            "attempt": .integer(Int64(file.facts.attempt)),
-        ]
-        line["metadata"] = file.metadata.map { .dictionary($0) }
+            "attempt": .integer(Int64(file.facts.attempt)), "metadata": file.metadata.map { .dictionary($0) },
+        ])
         console.print(json: .dictionary(line))
     }
 

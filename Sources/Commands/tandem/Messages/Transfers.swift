@@ -63,12 +63,9 @@ extension OutstandingTransfer {
     fileprivate var stateWord: String { state == .stored ? "stored" : "accepted" }
 
     fileprivate var line: PropertyListDictionary {
-        var line: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "id": .string("\(id)"), "channel": .string(kind.rawValue), "state": .string(stateWord),
-            "size": .integer(Int64(size)),
-        ]
-        line["topic"] = topic.map { .string($0) }
-        line["refusal"] = refusal.map { .string($0) }
-        return line
+            "size": .integer(Int64(size)), "topic": topic.map { .string($0) }, "refusal": refusal.map { .string($0) },
+        ])
     }
 }

@@ -533,15 +533,14 @@ private struct KeySetDescription {
                 "keys": .array(current.keys(of: role).map { .string($0.identifier.hexadecimal) }),
             ]
         }
-        var fields: PropertyListDictionary = [
-            "version": PropertyListValue(current.version), "roles": .dictionary(roles),
-            "revoked": .array(revoked.map { .string($0.hexadecimal) }),
-        ]
-        fields["app"] = history.subject.map { .string($0.application.description) }
-        fields["role"] = history.subject.map { .string($0.role.rawValue) }
-        fields["expires"] = current.expires.map { PropertyListValue($0) }
-        fields["expired"] = isExpired ? true : nil
-        return .dictionary(fields)
+        return .dictionary(
+            PropertyListDictionary(present: [
+                "version": PropertyListValue(current.version), "roles": .dictionary(roles),
+                "revoked": .array(revoked.map { .string($0.hexadecimal) }),
+                "app": history.subject.map { .string($0.application.description) },
+                "role": history.subject.map { .string($0.role.rawValue) },
+                "expires": current.expires.map { PropertyListValue($0) }, "expired": isExpired ? true : nil,
+            ]))
     }
 
     private var revoked: [KeyIdentifier] { history.revoked.sorted() }
