@@ -191,6 +191,6 @@ final class CarrierAnnouncements {
 
     private func logLeftOut(_ number: Int, _ message: StaticString, _ app: ApplicationIdentifier) {
         guard number > 0 else { return }
-        context.log(LogEvent(.warning, message, .text("app", "\(app)"), .integer("left out", number)))
+        context.log(.warning, message, .text("app", "\(app)"), .integer("left out", number))
     }
 }

@@ -108,7 +108,7 @@ final class ConfigurationCarrier {
     /// The rows of a device that is gone end (CTL-68).
     func forget(_ device: UniqueIdentifier) async throws(StoreError) {
         try await committed.commit { next in Commit(next.far.forget(device).changes.flatMap(\.rows)) {} }
-        context.log(LogEvent(.info, "a far secondary that is gone was removed", .text("device", "\(device)")))
+        context.log(.info, "a far secondary that is gone was removed", .text("device", "\(device)"))
     }
 
     // MARK: downwards
@@ -119,9 +119,8 @@ final class ConfigurationCarrier {
         guard let carried = CarriedConfiguration(item.payload) else { return nil }
         guard let downstream = nextHop(to: carried.to, item.queue.app) else {
             context.log(
-                LogEvent(
-                    .warning, "configuration for a device that is not below this one",
-                    .text("pairing", "\(item.queue.pairing)"), .text("app", "\(item.queue.app)")))
+                .warning, "configuration for a device that is not below this one",
+                .text("pairing", "\(item.queue.pairing)"), .text("app", "\(item.queue.app)"))
             return .done
         }
         let way = CarriedDeliveries.Way(
@@ -154,9 +153,8 @@ final class ConfigurationCarrier {
         let upstream = source.pairing
         if items.charge(1, to: upstream), bytes.charge(item.payload.count, to: upstream) { return true }
         context.log(
-            LogEvent(
-                .warning, "no room below for more of a primary's items", .text("pairing", "\(downstream)"),
-                .text("app", "\(source.app)"), .text("primary", "\(upstream)")))
+            .warning, "no room below for more of a primary's items", .text("pairing", "\(downstream)"),
+            .text("app", "\(source.app)"), .text("primary", "\(upstream)"))
         return false
     }
 
@@ -225,9 +223,8 @@ final class ConfigurationCarrier {
     private func refused(_ failures: [CarrierFailure], _ what: String, _ peer: ConfigurationPeer) {
         for (reason, equal) in Dictionary(grouping: failures, by: \.name) {
             context.log(
-                LogEvent(
-                    .warning, "word of a carrier refused", .text("pairing", "\(peer.pairing)"), .text("what", what),
-                    .text("reason", reason), .integer("number", equal.count)))
+                .warning, "word of a carrier refused", .text("pairing", "\(peer.pairing)"), .text("what", what),
+                .text("reason", reason), .integer("number", equal.count))
         }
     }
 
@@ -270,9 +267,8 @@ final class ConfigurationCarrier {
         let lost = transition.gone.count { state.far[$0] == nil }
         if lost > 0 {
             context.log(
-                LogEvent(
-                    .warning, "far secondaries are stated no longer", .text("pairing", "\(carrier)"),
-                    .integer("number", lost)))
+                .warning, "far secondaries are stated no longer", .text("pairing", "\(carrier)"),
+                .integer("number", lost))
         }
         outlets.gone(transition.gone)
         for (app, pairings) in transition.chosenAgain { look(at: pairings, for: app, in: lackLooks) }
@@ -330,9 +326,8 @@ final class ConfigurationCarrier {
         submissions.submit(item, to: queue) { [context] result in
             if case .failure(let error) = result {
                 context.log(
-                    LogEvent(
-                        .error, "not passed on", .text("pairing", "\(pairing)"), .text("app", "\(app)"),
-                        .text("error", error.description)))
+                    .error, "not passed on", .text("pairing", "\(pairing)"), .text("app", "\(app)"),
+                    .text("error", error.description))
                 return accepted.fulfil(error.isLackOfRoom ? .noRoom : .failed)
             }
             accepted.fulfil(.done)
@@ -361,7 +356,7 @@ final class ConfigurationCarrier {
     }
 
     func notStored(_ error: StoreError) {
-        context.log(LogEvent(.error, "carried configuration not stored", .text("error", error.description)))
+        context.log(.error, "carried configuration not stored", .text("error", error.description))
     }
 }
 

@@ -100,6 +100,10 @@ final class ConfigurationContext {
         if let line = paces.peers.admit(event, at: scheduler.now) { sink(line) }
     }
 
+    func log(_ level: LogLevel, _ message: StaticString, _ fields: LogField...) {
+        log(LogEvent(level, message, fields: fields))
+    }
+
     /// A line that an app's registration causes.
     func log(_ event: LogEvent, causedBy app: ApplicationIdentifier) {
         if let line = paces.users.admit(event, of: device.owner(of: app), at: scheduler.now) { sink(line) }
@@ -107,9 +111,7 @@ final class ConfigurationContext {
 
     /// A report of a secondary that is not accepted.
     func log(_ failure: ReportFailure, from peer: ConfigurationPeer) {
-        log(
-            LogEvent(
-                .warning, "report refused", .text("pairing", "\(peer.pairing)"), .text("reason", failure.rawValue)))
+        log(.warning, "report refused", .text("pairing", "\(peer.pairing)"), .text("reason", failure.rawValue))
     }
 
     var reading: ClockReading { scheduler.reading }
@@ -216,9 +218,8 @@ final class ConfigurationContext {
         delivery.submissions.submit(cancellation, to: queue) { [weak self] result in
             guard case .failure(let error) = result else { return }
             self?.log(
-                LogEvent(
-                    .error, "not taken back", .text("app", "\(queue.app)"), .text("pairing", "\(pairing)"),
-                    .text("error", error.description)))
+                .error, "not taken back", .text("app", "\(queue.app)"), .text("pairing", "\(pairing)"),
+                .text("error", error.description))
         }
     }
 }

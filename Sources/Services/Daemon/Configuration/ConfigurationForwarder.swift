@@ -424,11 +424,9 @@ final class ConfigurationForwarder {
 
     private func log(_ entry: ForwardedConfiguration, _ peer: ConfigurationPeer) {
         context.log(
-            LogEvent(
-                .info, "configuration reported", .outside("device", peer.name),
-                .text("app", "\(entry.key.application)"),
-                .text("verdict", entry.verdict ?? ""), .integer("version", entry.version),
-                .outside("detail", entry.text ?? "")))
+            .info, "configuration reported", .outside("device", peer.name), .text("app", "\(entry.key.application)"),
+            .text("verdict", entry.verdict ?? ""), .integer("version", entry.version),
+            .outside("detail", entry.text ?? ""))
     }
 
     // MARK: changes
@@ -446,7 +444,7 @@ final class ConfigurationForwarder {
                 return Commit(transition.rows) { [self] in carryOut(transition) }
             },
             failure: { [self] error in
-                context.log(LogEvent(.error, "desired configuration not stored", .text("error", error.description)))
+                context.log(.error, "desired configuration not stored", .text("error", error.description))
                 pairings.forEach(context.whenNotStored)
             })
     }
@@ -481,9 +479,8 @@ final class ConfigurationForwarder {
     private func submit(_ item: ConfigurationItem) {
         let (entry, key) = (item.entry, item.entry.key)
         context.log(
-            LogEvent(
-                .debug, "configuration forwarded", .text("pairing", "\(entry.pairing)"),
-                .text("app", "\(key.application)"), .integer("version", entry.version)))
+            .debug, "configuration forwarded", .text("pairing", "\(entry.pairing)"), .text("app", "\(key.application)"),
+            .integer("version", entry.version))
         let slot = SHA256.digest(Array("\(key.role.rawValue) \(key.target.text)".utf8))
         context.submit(item.envelope, as: entry.id, slot: slot, of: key.application, to: entry.pairing) {
             [weak self] result in

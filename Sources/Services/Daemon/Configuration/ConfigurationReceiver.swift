@@ -230,7 +230,7 @@ final class ConfigurationReceiver {
                 }
             }
         } catch {
-            context.log(LogEvent(.error, "key statement not stored", .text("error", error.description)))
+            context.log(.error, "key statement not stored", .text("error", error.description))
             return nil
         }
     }
@@ -270,14 +270,13 @@ final class ConfigurationReceiver {
         let app = LogField.text("app", "\(subject.application)")
         switch outcome {
         case .success(let changes) where changes.isEmpty: break
-        case .success: context.log(LogEvent(.info, "configuration keys changed", app))
+        case .success: context.log(.info, "configuration keys changed", app)
         case .failure(let failure):
             let isWaiting = isCarried && state.anchors[subject] == nil  // CFG-74
             let verdict = isWaiting ? Verdict.waitingForKey.name : failure.rejection.rawValue
             context.log(
-                LogEvent(
-                    isWaiting ? .debug : .warning, "key statement refused", app, .text("verdict", verdict),
-                    .outside("detail", failure.detail)))
+                isWaiting ? .debug : .warning, "key statement refused", app, .text("verdict", verdict),
+                .outside("detail", failure.detail))
         }
     }
 
@@ -294,9 +293,8 @@ final class ConfigurationReceiver {
             case .applied, .waitingForApplication, .waitingForKey, .superseded: .info
             }
         context.log(
-            LogEvent(
-                level, "configuration judged", .text("app", "\(key.application)"), .text("verdict", verdict.name),
-                .outside("target", key.target.text), .outside("detail", detail)))
+            level, "configuration judged", .text("app", "\(key.application)"), .text("verdict", verdict.name),
+            .outside("target", key.target.text), .outside("detail", detail))
     }
 
     // MARK: time and pairings
@@ -563,7 +561,7 @@ final class ConfigurationReceiver {
     }
 
     private func notStored(_ error: StoreError) {
-        context.log(LogEvent(.error, "configuration not stored", .text("error", error.description)))
+        context.log(.error, "configuration not stored", .text("error", error.description))
     }
 
     // MARK: files

@@ -166,7 +166,7 @@ final class ConfigurationSlotFiles {
         let isNew = difference.logged.insert(text).inserted
         differing[subject] = difference
         guard isNew else { return }
-        context.log(LogEvent(.error, message, .text("app", "\(subject.application)"), .text("error", text)))
+        context.log(.error, message, .text("app", "\(subject.application)"), .text("error", text))
     }
 
     /// Whether some files may not be those of the state in force.

@@ -118,9 +118,8 @@ final class KeyChainForwarder {
             guard case .failure(let error) = result else { return }
             // A failure of the store is tried again (LIM-56); any other one is repaired at the next link.
             context.log(
-                LogEvent(
-                    .warning, "key statement not queued", .text("app", "\(item.key.subject.application)"),
-                    .text("error", error.description)))
+                .warning, "key statement not queued", .text("app", "\(item.key.subject.application)"),
+                .text("error", error.description))
             if case .store = error { context.whenNotStored(item.key.pairing) }
         }
     }
@@ -205,9 +204,8 @@ final class KeyChainForwarder {
         // A device without the app knows no key for it (CFG-74).
         let isGood = result.verdict == .applied || result.verdict == .waitingForKey
         context.log(
-            LogEvent(
-                isGood ? .info : .warning, "key statement reported", .outside("device", peer.name),
-                .text("app", "\(key.subject.application)"), .text("verdict", result.verdict.name)))
+            isGood ? .info : .warning, "key statement reported", .outside("device", peer.name),
+            .text("app", "\(key.subject.application)"), .text("verdict", result.verdict.name))
     }
 
     /// A pairing is gone.
@@ -232,7 +230,7 @@ final class KeyChainForwarder {
     }
 
     private func log(_ error: StoreError) {
-        context.log(LogEvent(.error, "key chain not stored", .text("error", error.description)))
+        context.log(.error, "key chain not stored", .text("error", error.description))
     }
 
     private func changed() {

@@ -170,10 +170,8 @@ final class KeyChanges {
         unended.remove(subject)
         for one in ended {
             context.log(
-                LogEvent(
-                    .warning, "desired configuration ended by a change of keys",
-                    .text("app", "\(subject.application)"), .integer("version", one.version),
-                    .text("verdict", one.reason.rawValue)))
+                .warning, "desired configuration ended by a change of keys", .text("app", "\(subject.application)"),
+                .integer("version", one.version), .text("verdict", one.reason.rawValue))
         }
         return ended
     }

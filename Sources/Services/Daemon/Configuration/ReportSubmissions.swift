@@ -58,8 +58,6 @@ final class ReportSubmissions {
         underWay.remove(report.id)
         guard fullQueues.updateValue(.waiting, forKey: report.queue) != .waiting else { return }
         context.log(
-            LogEvent(
-                .error, "report not queued", .text("app", "\(report.application)"),
-                .text("error", failure.description)))
+            .error, "report not queued", .text("app", "\(report.application)"), .text("error", failure.description))
     }
 }

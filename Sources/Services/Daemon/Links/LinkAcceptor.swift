@@ -59,7 +59,7 @@ package final class LinkAcceptor {
             connection.start()
         } catch {
             seats.leave(number)
-            context.log(LogEvent(.error, "device connection not taken", .text("error", "\(error)")))
+            context.log(.error, "device connection not taken", .text("error", "\(error)"))
             stream.start()
             stream.close(.closedHere)
         }

@@ -83,6 +83,10 @@ package final class LinkContext {
         if let line = paces.admit(event, at: scheduler.now) { sink(line) }
     }
 
+    func log(_ level: LogLevel, _ message: StaticString, _ fields: LogField...) {
+        log(LogEvent(level, message, fields: fields))
+    }
+
     var reading: ClockReading { scheduler.reading }
 
     /// This device's key and settings for TLS. Made for the first connection: a daemon that starts serves its host apps

@@ -171,9 +171,8 @@ package final class LinkDialer {
         lastFailure = failure
         status = .waiting(context.scheduler.now + wait)
         context.log(
-            LogEvent(
-                .debug, "dialling again later", .text("pairing", "\(pairing)"), .outside("reason", "\(failure)"),
-                .integer("milliseconds", wait.saturatingMilliseconds)))
+            .debug, "dialling again later", .text("pairing", "\(pairing)"), .outside("reason", "\(failure)"),
+            .integer("milliseconds", wait.saturatingMilliseconds))
         timer = context.scheduler.schedule(after: wait) { [weak self] in self?.connect() }
     }
 }

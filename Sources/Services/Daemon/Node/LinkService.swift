@@ -183,10 +183,9 @@ final class LinkService {
         if let former = dialers[record.pairing] {
             former.dialer.stop()
             context.log(
-                LogEvent(
-                    .info, "primary is dialled at another address", .text("pairing", "\(record.pairing)"),
-                    .outside("peer", record.name), .outside("former", "\(former.address)"),
-                    .outside("address", "\(address)")))
+                .info, "primary is dialled at another address", .text("pairing", "\(record.pairing)"),
+                .outside("peer", record.name), .outside("former", "\(former.address)"),
+                .outside("address", "\(address)"))
         }
         let dialer = LinkDialer(
             pairing: record.pairing, at: address, context: context, source: network.dialling, random: random,
@@ -227,9 +226,8 @@ final class LinkService {
                     // Every attempt would be a line for as long as the other operator lets it wait (CTL-71).
                     if reported != error.reasonByTrust {
                         context.log(
-                            LogEvent(
-                                .info, "trusted primary not joined yet", .text("peer", primary.fingerprint),
-                                .outside("address", device.address ?? "-"), error.reasonByTrust))
+                            .info, "trusted primary not joined yet", .text("peer", primary.fingerprint),
+                            .outside("address", device.address ?? "-"), error.reasonByTrust)
                     }
                     reported = error.reasonByTrust
                     let isHurried = await trustJoins[primary]?.value(within: backoff.next(random: random())) != nil
@@ -319,9 +317,8 @@ extension LinkService: LinkHost {
         histories[link.pairing] = history
         if isFirstEvidence {
             context.log(
-                LogEvent(
-                    .warning, "two daemons use the key of one device; is a copy of its state directory running?",
-                    .text("pairing", "\(link.pairing)"), .outside("peer", link.peer.name)))
+                .warning, "two daemons use the key of one device; is a copy of its state directory running?",
+                .text("pairing", "\(link.pairing)"), .outside("peer", link.peer.name))
         }
         return isSameRun
     }
@@ -339,7 +336,7 @@ extension LinkService: LinkHost {
         whenChanged(link.pairing)
         router.close(link.pairing, reason.reachabilityReason)
         guard case .endedByPeer(.unpaired) = reason else { return }
-        context.log(LogEvent(.warning, "the other device has ended the pairing", .text("pairing", "\(link.pairing)")))
+        context.log(.warning, "the other device has ended the pairing", .text("pairing", "\(link.pairing)"))
     }
 
     package func connectionDidFail(_ failure: LinkFailure) {
@@ -347,10 +344,9 @@ extension LinkService: LinkHost {
         // A device may claim a pairing of another one.
         let isClaim = failure.isAccepted && record?.peer != failure.pin
         context.log(
-            LogEvent(
-                failure.logLevel, "device connection ended before it became a link",
-                .text("pairing", isClaim ? "-" : failure.pairing?.description ?? "-"),
-                .text("peer", failure.pin?.fingerprint ?? "-"), failure.reason.logField))
+            failure.logLevel, "device connection ended before it became a link",
+            .text("pairing", isClaim ? "-" : failure.pairing?.description ?? "-"),
+            .text("peer", failure.pin?.fingerprint ?? "-"), failure.reason.logField)
         guard !isClaim, let record else { return }
         ended(record.pairing, failure.reason)
         relay.setLinkDown(failure.reason.reachabilityReason, pairing: record.pairing, role: record.role)
