@@ -119,10 +119,11 @@ public struct ApplicationManifest: Sendable, Equatable {
     /// The first icon, wherever a bundle may name it.
     private mutating func icons(in entries: PropertyListDictionary) -> String? {
         let primary = entries["CFBundleIcons"]?.dictionaryValue?["CFBundlePrimaryIcon"]?.dictionaryValue ?? [:]
-        var candidates: PropertyListDictionary = [:]
-        candidates["CFBundleIcons"] = primary["CFBundleIconFiles"]?.arrayValue?.first ?? primary["CFBundleIconName"]
-        candidates["CFBundleIconFiles"] = entries["CFBundleIconFiles"]?.arrayValue?.first
-        candidates["CFBundleIconFile"] = entries["CFBundleIconFile"]
+        let candidates = PropertyListDictionary(present: [
+            "CFBundleIcons": primary["CFBundleIconFiles"]?.arrayValue?.first ?? primary["CFBundleIconName"],
+            "CFBundleIconFiles": entries["CFBundleIconFiles"]?.arrayValue?.first,
+            "CFBundleIconFile": entries["CFBundleIconFile"],
+        ])
         return text(
             ["CFBundleIcons", "CFBundleIconFiles", "CFBundleIconFile"], within: Limits.applicationIcon, in: candidates)
     }

@@ -66,19 +66,16 @@ extension KnownAnchor {
 
     /// A row of `trust-list` (CTL-27).
     var summary: PropertyListDictionary {
-        var body = key.fields
-        body["source"] = .string(source.rawValue)
-        body["keyid"] = identifier.map { .data($0.bytes) }
-        // A bare key names no app. By its version it would be a first key set.
-        body["kind"] = anchor.trusted.map { .string($0.subject == nil ? "bare-key" : "key-set") }
-        body["version"] = version.map { PropertyListValue($0) }
-        body["expires"] = expires.map { .integer(WallTime(seconds: $0).milliseconds) }
-        body["revoked"] = revoked.map { .integer(Int64($0)) }
-        if let revoked = anchor.trusted?.revoked, !revoked.isEmpty {
-            let shown = revoked.smallest(ConfigurationLimits.revokedShown)
-            body["revokedKeys"] = .array(shown.map { .data($0.bytes) })
-        }
-        return body
+        let shown = anchor.trusted?.revoked.smallest(ConfigurationLimits.revokedShown) ?? []
+        return key.fields.merging(present: [
+            "source": .string(source.rawValue), "keyid": identifier.map { .data($0.bytes) },
+            // A bare key names no app. By its version it would be a first key set.
+            "kind": anchor.trusted.map { .string($0.subject == nil ? "bare-key" : "key-set") },
+            "version": version.map { PropertyListValue($0) },
+            "expires": expires.map { .integer(WallTime(seconds: $0).milliseconds) },
+            "revoked": revoked.map { .integer(Int64($0)) },
+            "revokedKeys": shown.isEmpty ? nil : .array(shown.map { .data($0.bytes) }),
+        ])
     }
 
     /// Whether trust in the text alone is what is in force: it is this anchor, and nothing has followed it.
@@ -183,8 +180,9 @@ package struct ConfigurationAnchors: Sendable, Equatable {
 extension KnownAnchor {
     /// The rows of an anchor that is new; nothing has followed it.
     var rows: [RowChange] {
-        var row = key.fields.merging(["pem": .string(pem), "source": .string(source.rawValue)])
-        row["mark"] = .data(mark.bytes)
+        let row = key.fields.merging([
+            "pem": .string(pem), "source": .string(source.rawValue), "mark": .data(mark.bytes),
+        ])
         return [.set(.anchor, key: key.bytes, to: row)]
     }
 

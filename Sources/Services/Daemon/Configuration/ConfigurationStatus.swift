@@ -22,14 +22,12 @@ struct ConfigurationStatus {
         /// The keys of an answer that say which versions of one app stay refused (CTL-31, CTL-33). With the rows of
         /// several apps an answer could outgrow its frame.
         var refusal: PropertyListDictionary {
-            var fields: PropertyListDictionary = [:]
-            fields["highest"] = highest
-            guard refused.count > 1 else { return fields }
             let rows = refused.prefix(DesiredStatus.rowLimit).map { one -> PropertyListValue in
                 ["target": .string(one.target.text), "version": PropertyListValue(one.highest)]
             }
-            fields["refused"] = .array(Array(rows))
-            return fields
+            return PropertyListDictionary(present: [
+                "highest": highest, "refused": rows.count > 1 ? .array(Array(rows)) : nil,
+            ])
         }
     }
 
@@ -116,37 +114,29 @@ struct ConfigurationStatus {
     }
 
     private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {
-        var body = slot.key.fields
-        body["state"] = .string(slot.stateName)
-        let shown = slot.shown
-        body["version"] = (shown?.record.version ?? slot.staged?.record.version).map { PropertyListValue($0) }
-        body["digest"] = (shown?.record.digest ?? slot.staged?.record.digest).map { .data($0) }
-        body["applied"] = shown.map { .integer($0.applied.milliseconds) }
-        if slot.waived != nil { body["waived"] = true }
-        if let trial = slot.trial {
-            body["trial"] = true
-            body["attempts"] = PropertyListValue(trial.attempts)
-        }
-        body["lastVerdict"] = receiver.lastVerdicts[slot.key].map { .string($0.name) }
-        if let fault = receiver.loadFault(of: slot) {
-            body["lastVerdict"] = .string(fault.name)
-            body["text"] = .string(fault.isUnjudged ? fault.detail : "the app does not load it")
-        }
-        if slot.waived == nil, let active = slot.active, receiver.isSignerRevoked(active) { body["signer"] = "revoked" }
-        return body
+        let (shown, fault) = (slot.shown, receiver.loadFault(of: slot))
+        let record = shown?.record ?? slot.staged?.record
+        let isRevoked = slot.waived == nil && slot.active.map(receiver.isSignerRevoked) == true
+        return slot.key.fields.merging(present: [
+            "state": .string(slot.stateName), "version": record.map { PropertyListValue($0.version) },
+            "digest": record.map { .data($0.digest) }, "applied": shown.map { .integer($0.applied.milliseconds) },
+            "waived": slot.waived == nil ? nil : true, "trial": slot.trial == nil ? nil : true,
+            "attempts": slot.trial.map { PropertyListValue($0.attempts) },
+            "lastVerdict": (fault?.name ?? receiver.lastVerdicts[slot.key]?.name).map { .string($0) },
+            "text": fault.map { .string($0.isUnjudged ? $0.detail : "the app does not load it") },
+            "signer": isRevoked ? "revoked" : nil,
+        ])
     }
 
     private func describe(_ entry: ForwardedConfiguration) -> PropertyListDictionary {
         let peer = context.peer(entry.pairing)
         let name = peer?.name ?? "\(entry.pairing)"
-        var body = entry.key.fields.merging([
+        return entry.key.fields.merging(present: [
             "version": PropertyListValue(entry.version), "digest": .data(entry.digest),
             "pairing": .data(entry.pairing.bytes), "state": .string("\(entry.stateName) \(name)"),
+            "via": peer?.via.map { .string($0) }, "lastVerdict": entry.verdict.map { .string($0) },
+            "text": entry.text.map { .string($0) },
         ])
-        body["via"] = peer?.via.map { .string($0) }
-        body["lastVerdict"] = entry.verdict.map { .string($0) }
-        body["text"] = entry.text.map { .string($0) }
-        return body
     }
 }
 

@@ -78,25 +78,20 @@ struct DesiredStatus {
     private func row(
         _ secondary: Secondary, _ key: ConfigurationSlotKey, _ standing: SecondaryStanding
     ) -> PropertyListDictionary {
-        var body = key.fields
-        body["name"] = .string(secondary.name)
-        body["via"] = secondary.via.map { .string($0) }
-        body["pairing"] = .data(secondary.addressee.pairing.bytes)
-        body["version"] = PropertyListValue(standing.desired.version)
-        body["digest"] = .data(standing.desired.digest)
-        body["drift"] = .boolean(standing.isDrift)
-        body["linked"] = secondary.isLinked.map { .boolean($0) }
-        body["reported"] = standing.reported.map { PropertyListValue($0) }
-        body["reportedDigest"] = standing.reportedOther.map { .data($0) }
-        body["verdict"] = standing.verdict.map { .string($0) }
-        body["text"] = standing.text.map { .string($0) }
-        body["ending"] = standing.ending.map { .string($0.rawValue) }
-        if let delivery = standing.outstanding, secondary.hasTaken(delivery) { body["taken"] = true }
-        body["rollout"] = standing.desired.rollout.map { .string(Self.words(of: $0)) }
-        body["stale"] = standing.staleSince.map { .integer($0.milliseconds) }
-        if standing.isOver(at: now) { body["over"] = true }
-        if standing.awaitsApplication { body["noApp"] = true }
-        return body
+        key.fields.merging(present: [
+            "name": .string(secondary.name), "via": secondary.via.map { .string($0) },
+            "pairing": .data(secondary.addressee.pairing.bytes), "version": PropertyListValue(standing.desired.version),
+            "digest": .data(standing.desired.digest), "drift": .boolean(standing.isDrift),
+            "linked": secondary.isLinked.map { .boolean($0) },
+            "reported": standing.reported.map { PropertyListValue($0) },
+            "reportedDigest": standing.reportedOther.map { .data($0) },
+            "verdict": standing.verdict.map { .string($0) }, "text": standing.text.map { .string($0) },
+            "ending": standing.ending.map { .string($0.rawValue) },
+            "taken": standing.outstanding.map(secondary.hasTaken) == true ? true : nil,
+            "rollout": standing.desired.rollout.map { .string(Self.words(of: $0)) },
+            "stale": standing.staleSince.map { .integer($0.milliseconds) },
+            "over": standing.isOver(at: now) ? true : nil, "noApp": standing.awaitsApplication ? true : nil,
+        ])
     }
 
     // MARK: the commands
@@ -144,33 +139,29 @@ struct DesiredStatus {
     }
 
     private func describe(_ desired: DesiredConfiguration, _ standings: [SecondaryStanding]) -> PropertyListDictionary {
-        var body = describe(desired)
         // A secondary in the state `no-app` is counted apart (CTL-24).
         let withoutApp = standings.count(where: \.awaitsApplication)
-        body["secondaries"] = .integer(Int64(standings.count - withoutApp))
-        if withoutApp > 0 { body["noApp"] = .integer(Int64(withoutApp)) }
         let (all, lapsed) = (standings.count { $0.staleSince == nil }, standings.count { $0.isOver(at: now) })
-        body["applied"] = .integer(Int64(all - lapsed))
-        body["lapsed"] = .integer(Int64(lapsed))
-        body["drifted"] = .integer(Int64(standings.count(where: \.isDrift)))
-        return body
+        return describe(desired).merging(present: [
+            "secondaries": .integer(Int64(standings.count - withoutApp)),
+            "noApp": withoutApp > 0 ? .integer(Int64(withoutApp)) : nil, "applied": .integer(Int64(all - lapsed)),
+            "lapsed": .integer(Int64(lapsed)), "drifted": .integer(Int64(standings.count(where: \.isDrift))),
+        ])
     }
 
     private func describe(_ desired: DesiredConfiguration) -> PropertyListDictionary {
-        var body = desired.key.fields
-        body["version"] = PropertyListValue(desired.version)
-        body["digest"] = .data(desired.digest)
-        body["txid"] = .data(desired.payload.transaction.bytes)
-        body["accepted"] = .integer(desired.accepted.milliseconds)
-        body["signers"] = .array(desired.signers.map { .data($0) })
-        body["only"] = desired.payload.only.map { .array($0.map { .data($0.bytes) }) }
-        body["expires"] = desired.payload.expires.map { PropertyListValue($0) }
-        if let rollout = desired.rollout {
-            let names = secondaries.filter { rollout.first.contains($0.addressee.pairing) }.map(\.name)
-            body["first"] = .array(names.map { .string($0) })
-            body["rollout"] = .string(Self.words(of: rollout))
+        let first = desired.rollout.map { rollout in
+            secondaries.filter { rollout.first.contains($0.addressee.pairing) }.map(\.name)
         }
-        return body
+        return desired.key.fields.merging(present: [
+            "version": PropertyListValue(desired.version), "digest": .data(desired.digest),
+            "txid": .data(desired.payload.transaction.bytes), "accepted": .integer(desired.accepted.milliseconds),
+            "signers": .array(desired.signers.map { .data($0) }),
+            "only": desired.payload.only.map { .array($0.map { .data($0.bytes) }) },
+            "expires": desired.payload.expires.map { PropertyListValue($0) },
+            "first": first.map { .array($0.map { .string($0) }) },
+            "rollout": desired.rollout.map { .string(Self.words(of: $0)) },
+        ])
     }
 
     private static func words(of rollout: ConfigurationRollout) -> String {
@@ -179,19 +170,16 @@ struct DesiredStatus {
 
     /// Everything about one slot (CTL-24): what is desired, the history, and the secondaries.
     func show(_ key: ConfigurationSlotKey) async -> PropertyListDictionary {
-        var body = key.fields
-        body["desired"] = .array(state.desired(of: key).reversed().map { .dictionary(describe($0)) })
-        body["history"] = .array(state.history(of: key).reversed().map { .dictionary($0.summary) })
+        let desired = state.desired(of: key).reversed().map { PropertyListValue.dictionary(describe($0)) }
+        let accepted = state.history(of: key).reversed().map { PropertyListValue.dictionary($0.summary) }
         let (rows, more) = await rows(of: [key])
-        body["secondaries"] = .array(
-            rows.map { row in
-                var row = row
-                row["history"] = .array(history(of: key, at: row["pairing"]))
-                return .dictionary(row)
-            })
-        body["others"] = .array(others(of: key, atMost: Self.rowLimit - rows.count))
-        body["more"] = .integer(Int64(more))
-        return body
+        let secondaries = rows.map { row in
+            PropertyListValue.dictionary(row.merging(["history": .array(history(of: key, at: row["pairing"]))]))
+        }
+        return key.fields.merging([
+            "desired": .array(desired), "history": .array(accepted), "secondaries": .array(secondaries),
+            "others": .array(others(of: key, atMost: Self.rowLimit - rows.count)), "more": .integer(Int64(more)),
+        ])
     }
 
     /// Secondaries that have applied something in this slot and of which nothing is desired there now: the operator has
@@ -201,12 +189,11 @@ struct DesiredStatus {
             let pairing = PropertyListValue.data(secondary.addressee.pairing.bytes)
             let history = history(of: key, at: pairing)
             guard !history.isEmpty else { return nil }
-            var row: PropertyListDictionary = [
-                "name": .string(secondary.name), "pairing": pairing, "history": .array(history),
-            ]
-            row["via"] = secondary.via.map { .string($0) }
-            row["linked"] = secondary.isLinked.map { .boolean($0) }
-            return .dictionary(row)
+            return .dictionary(
+                PropertyListDictionary(present: [
+                    "name": .string(secondary.name), "pairing": pairing, "history": .array(history),
+                    "via": secondary.via.map { .string($0) }, "linked": secondary.isLinked.map { .boolean($0) },
+                ]))
         }.prefix(limit).map { $0 }
     }
 
@@ -214,13 +201,13 @@ struct DesiredStatus {
         guard let bytes = pairing?.dataValue, let identifier = UniqueIdentifier(bytes: bytes) else { return [] }
         let accepted = state.history(of: key)
         return (state.state(of: key, at: identifier)?.history ?? []).reversed().map { line in
-            var row: PropertyListDictionary = [
-                "version": PropertyListValue(line.version), "reported": .integer(line.reported.milliseconds),
-            ]
             // All rows have to fit the answer (LIM-85).
             let isAmbiguous = accepted.count { $0.version == line.version } > 1
-            row["digest"] = isAmbiguous ? line.digest.map { .data($0) } : nil
-            return .dictionary(row)
+            return .dictionary(
+                PropertyListDictionary(present: [
+                    "version": PropertyListValue(line.version), "reported": .integer(line.reported.milliseconds),
+                    "digest": isAmbiguous ? line.digest.map { .data($0) } : nil,
+                ]))
         }
     }
 }

@@ -15,10 +15,8 @@ struct FarSecondaryRows {
     var all: [PropertyListDictionary] {
         let rows = peers.lazy.flatMap { peer in
             far.targets(at: peer.pairing).map { app, target -> PropertyListDictionary in
-                var row = Self.row(peer.pairing, peer.name, peer.device, via: peer.via)
-                row["app"] = .string(app.description)
-                row["target"] = .string(target.text)
-                return row
+                Self.row(peer.pairing, peer.name, peer.device, via: peer.via)
+                    .merging(["app": .string(app.description), "target": .string(target.text)])
             }
         }
         return Array((Array(rows.prefix(DesiredStatus.rowLimit)) + gone()).prefix(DesiredStatus.rowLimit))
@@ -34,18 +32,17 @@ struct FarSecondaryRows {
         }
         return hidden.map { hidden in
             let via = hidden.carrier.flatMap { device.peer($0)?.name }
-            var row = Self.row(hidden.pairing, hidden.gone.name, hidden.device, via: via)
-            row["gone"] = .integer(hidden.gone.since.milliseconds)
-            return row
+            return Self.row(hidden.pairing, hidden.gone.name, hidden.device, via: via)
+                .merging(["gone": .integer(hidden.gone.since.milliseconds)])
         }
     }
 
     private static func row(
         _ pairing: UniqueIdentifier, _ name: String, _ device: UniqueIdentifier?, via: String?
     ) -> PropertyListDictionary {
-        var row: PropertyListDictionary = ["name": .string(name), "pairing": .data(pairing.bytes)]
-        row["device"] = device.map { .data($0.bytes) }
-        row["via"] = via.map { .string($0) }
-        return row
+        PropertyListDictionary(present: [
+            "name": .string(name), "pairing": .data(pairing.bytes), "device": device.map { .data($0.bytes) },
+            "via": via.map { .string($0) },
+        ])
     }
 }

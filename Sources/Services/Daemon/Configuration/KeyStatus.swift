@@ -27,10 +27,9 @@ struct KeyStatus {
     /// The trusted keys, for `trust-list`.
     var trusted: [PropertyListDictionary] {
         anchors.all.map { anchor in
-            var summary = anchor.summary
-            if isExpired(anchor) { summary["expired"] = true }
-            if isConflicting(anchor.key) { summary["conflict"] = true }
-            return summary
+            anchor.summary.merging(present: [
+                "expired": isExpired(anchor) ? true : nil, "conflict": isConflicting(anchor.key) ? true : nil,
+            ])
         }
     }
 
@@ -100,15 +99,12 @@ struct KeyStatus {
     private func row(
         _ peer: ConfigurationPeer, _ anchor: KnownAnchor, _ standing: KeyChainDeliveries.Standing
     ) -> PropertyListDictionary {
-        var body = anchor.key.fields
-        body["name"] = .string(peer.name)
-        body["via"] = peer.via.map { .string($0) }
-        body["pairing"] = .data(peer.pairing.bytes)
-        body["version"] = standing.last.map { PropertyListValue($0.keySetVersion) }
-        body["waiting"] = .integer(Int64(standing.waiting))
-        body["verdict"] = standing.refusal.map { .string($0.verdict.name) }
-        body["text"] = standing.refusal?.text.map { .string($0) }
-        return body
+        anchor.key.fields.merging(present: [
+            "name": .string(peer.name), "via": peer.via.map { .string($0) }, "pairing": .data(peer.pairing.bytes),
+            "version": standing.last.map { PropertyListValue($0.keySetVersion) },
+            "waiting": .integer(Int64(standing.waiting)), "verdict": standing.refusal.map { .string($0.verdict.name) },
+            "text": standing.refusal?.text.map { .string($0) },
+        ])
     }
 }
 

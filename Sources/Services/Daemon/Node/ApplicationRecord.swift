@@ -26,13 +26,12 @@ struct ApplicationRecord: Equatable {
     var ownership: ApplicationOwnership { ApplicationOwnership(user: user, role: role) }
 
     var row: RowChange {
-        var value: PropertyListDictionary = ["app": .string(app.description), "user": .integer(Int64(user))]
-        value["role"] = role.map { .string($0.rawValue) }
-        value["identifier"] = identifier.map { .string($0.description) }
-        if isIdentifierCleared { value["cleared"] = true }
-        if isReserved { value["reserved"] = true }
-        value["schema"] = schema.map { .data($0.exact) }
-        value["openSchema"] = schema?.open.map { .data($0) }
+        let value = PropertyListDictionary(present: [
+            "app": .string(app.description), "user": .integer(Int64(user)), "role": role.map { .string($0.rawValue) },
+            "identifier": identifier.map { .string($0.description) }, "cleared": isIdentifierCleared ? true : nil,
+            "reserved": isReserved ? true : nil, "schema": schema.map { .data($0.exact) },
+            "openSchema": schema?.open.map { .data($0) },
+        ])
         return .set(.application, key: Array(app.description.utf8), to: value)
     }
 }

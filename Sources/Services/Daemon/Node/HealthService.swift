@@ -145,25 +145,21 @@ final class HealthService {
         let standing = ledger.standing(at: scheduler.now)
         // CTL-13: there are pairings, and none has had a link since the start.
         let waitsForFirstLink = !links.hasBeenLinked && pairings.all.contains { $0.state == .active }
-        var report: PropertyListDictionary = [
+        let obstacle: ReachabilityReason? = isStopping ? .stopping : waitsForFirstLink ? .noLink : nil
+        return PropertyListDictionary(present: [
             "state": .string(standing.isEmpty ? "healthy" : "degraded"),
             "problems": .array(standing.map { .dictionary(describe($0)) }),
-            "ready": .boolean(!isStopping && !waitsForFirstLink), "draining": .boolean(delivery.submissions.isDraining),
-        ]
-        if isStopping || waitsForFirstLink {
-            report["reason"] = .string((isStopping ? ReachabilityReason.stopping : .noLink).rawValue)
-        }
-        return report
+            "ready": .boolean(obstacle == nil), "draining": .boolean(delivery.submissions.isDraining),
+            "reason": obstacle.map { .string($0.rawValue) },
+        ])
     }
 
     private func describe(_ standing: HealthLedger.Standing) -> PropertyListDictionary {
         let time = scheduler.now.since(standing.since)
-        var body: PropertyListDictionary = [
+        return PropertyListDictionary(present: [
             "name": .string(standing.problem.word.rawValue), "since": .integer(time.saturatingMilliseconds),
-            "text": .string(text(of: standing.problem)),
-        ]
-        body["pairing"] = standing.problem.pairing.map { .data($0.bytes) }
-        return body
+            "text": .string(text(of: standing.problem)), "pairing": standing.problem.pairing.map { .data($0.bytes) },
+        ])
     }
 
     private var storeText: String {

@@ -67,10 +67,9 @@ struct RemoveAppCommand: ControlCommand {
         guard !contents.isEmpty else {
             throw ControlFailure(.notFound, "nothing is known of an app of this name; 'tandem apps list' shows all")
         }
-        var body = contents.body(of: change.app).merging(contents.configuration.refusal)
-        body["done"] = .boolean(change.isAgreed)
-        body["directory"] = .string(node.directory(of: change.app))
-        return body
+        return contents.body(of: change.app).merging(contents.configuration.refusal).merging([
+            "done": .boolean(change.isAgreed), "directory": .string(node.directory(of: change.app)),
+        ])
     }
 }
 
@@ -92,20 +91,19 @@ struct AssignAppCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         let contents = node.applications.contents(of: change.app)
         if let role, let record = contents.record, !record.isReserved, record.role != role { throw otherSide(role) }
-        var body = contents.body(of: change.app)
-        if let former = body["uid"], former != .integer(Int64(user)) { body["former"] = former }
-        body["uid"] = .integer(Int64(user))
-        if let role { body["role"] = .string(role.rawValue) }
-        body["directory"] = .string(node.directory(of: change.app))
-        guard change.isAgreed else {
-            body["done"] = false
-            return body
+        var isDone = false
+        if change.isAgreed {
+            let assignment = try await ControlFailure.storing(
+                try await node.applications.assign(change.app, to: user, on: role))
+            if let role, assignment == .otherSide { throw otherSide(role) }
+            isDone = assignment == .done
         }
-        let assignment = try await ControlFailure.storing(
-            try await node.applications.assign(change.app, to: user, on: role))
-        if let role, assignment == .otherSide { throw otherSide(role) }
-        body["done"] = .boolean(assignment == .done)
-        return body
+        let former = contents.record?.user
+        return contents.body(of: change.app).merging(present: [
+            "former": former == user ? nil : former.map { .integer(Int64($0)) }, "uid": .integer(Int64(user)),
+            "role": (role ?? contents.record?.role).map { .string($0.rawValue) },
+            "directory": .string(node.directory(of: change.app)), "done": .boolean(isDone),
+        ])
     }
 
     private func otherSide(_ role: DeviceRole) -> ControlFailure {
@@ -177,15 +175,13 @@ struct AcceptIdentifierCommand: ControlCommand {
     private func consequences(
         of claim: IdentifierClaim, of record: PairingRecord, _ target: PairedIdentifier?, on node: Node
     ) -> PropertyListDictionary {
-        var body = claim.body(of: record)
-        body["app"] = .string(change.app.description)
-        body["former"] = claim.effective.map { .string($0.description) }
-        body["target"] = target.map { .string($0.text) }
-        if node.pairings.active(as: .secondary) == record, node.local.side(of: change.app) == .secondary {
-            body["configuration"] = .string(node.configuration.status.stateName(of: change.app) ?? "none")
-        }
-        body["done"] = .boolean(change.isAgreed)
-        return body
+        let isShown = node.pairings.active(as: .secondary) == record && node.local.side(of: change.app) == .secondary
+        let state = isShown ? node.configuration.status.stateName(of: change.app) ?? "none" : nil
+        return claim.body(of: record).merging(present: [
+            "app": .string(change.app.description), "former": claim.effective.map { .string($0.description) },
+            "target": target.map { .string($0.text) }, "configuration": state.map { .string($0) },
+            "done": .boolean(change.isAgreed),
+        ])
     }
 
     private static var another: ControlFailure {
@@ -213,20 +209,17 @@ extension Node {
 
 extension ApplicationService.Contents {
     fileprivate func body(of app: ApplicationIdentifier) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "app": .string(app.description), "connected": .boolean(isConnected), "receiving": .boolean(isReceiving),
             "items": .integer(Int64(delivery.items)), "files": .integer(Int64(delivery.files)),
             "letters": .integer(Int64(delivery.letters)), "contexts": .integer(Int64(delivery.contexts)),
             "configurations": .integer(Int64(configuration.configurations)),
-        ]
-        body["uid"] = record.map { .integer(Int64($0.user)) }
-        body["role"] = record?.role.map { .string($0.rawValue) }
-        body["reserved"] = record.flatMap { $0.isReserved ? true : nil }
-        body["identifier"] = record?.identifier.map { .string($0.description) }
-        body["keyid"] = configuration.anchor?.identifier.map { .data($0.bytes) }
-        body["revoked"] = configuration.anchor?.revoked.map { .integer(Int64($0)) }
-        body["configuration"] = configurationState.map { .string($0) }
-        body["highest"] = configuration.highest
-        return body
+            "uid": record.map { .integer(Int64($0.user)) }, "role": record?.role.map { .string($0.rawValue) },
+            "reserved": record.flatMap { $0.isReserved ? true : nil },
+            "identifier": record?.identifier.map { .string($0.description) },
+            "keyid": configuration.anchor?.identifier.map { .data($0.bytes) },
+            "revoked": configuration.anchor?.revoked.map { .integer(Int64($0)) },
+            "configuration": configurationState.map { .string($0) }, "highest": configuration.highest,
+        ])
     }
 }

@@ -116,13 +116,12 @@ extension ConfiguredDevice {
         if isAgreed {
             try await ControlFailure.storing(try await configuration.replaceKey(anchor, with: pem))
         }
-        var body: PropertyListDictionary = [
+        return PropertyListDictionary(present: [
             "done": .boolean(isAgreed), "configurations": .integer(Int64(contents.configurations)),
-        ]
-        body["former"] = contents.anchor?.identifiers.first.map { .data($0.bytes) }
-        body["revoked"] = contents.anchor?.revoked.map { .integer(Int64($0)) }
-        if desired > 0 { body["desired"] = .integer(Int64(desired)) }
-        return body.merging(contents.refusal)
+            "former": contents.anchor?.identifiers.first.map { .data($0.bytes) },
+            "revoked": contents.anchor?.revoked.map { .integer(Int64($0)) },
+            "desired": desired > 0 ? .integer(Int64(desired)) : nil,
+        ]).merging(contents.refusal)
     }
 }
 
@@ -161,12 +160,13 @@ struct ApplyCommand<Device: ConfiguredDevice>: ControlCommand {
         switch outcome {
         case .failed(let failure): throw failure
         case .results(let results, let ordinal):
-            var body: PropertyListDictionary = ["results": .array(results.map { .dictionary($0.body) })]
-            body["ordinal"] = ordinal.map { PropertyListValue($0) }
-            if configuration.isUnchecked(envelope, app: app) { body["unchecked"] = true }
             let absent = configuration.absentDevices(envelope, app: app)
-            if !absent.isEmpty { body["absent"] = .array(absent.map { .data($0.bytes) }) }
-            return body
+            return PropertyListDictionary(present: [
+                "results": .array(results.map { .dictionary($0.body) }),
+                "ordinal": ordinal.map { PropertyListValue($0) },
+                "unchecked": configuration.isUnchecked(envelope, app: app) ? true : nil,
+                "absent": absent.isEmpty ? nil : .array(absent.map { .data($0.bytes) }),
+            ])
         }
     }
 }
@@ -180,20 +180,15 @@ extension ApplyResult {
     }
 
     fileprivate var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [
-            "name": .string(name), "state": .string(state),
-            "version": PropertyListValue(version), "digest": .data(digest),
-        ]
-        body["pairing"] = pairing.map { .data($0.bytes) }
-        body["via"] = via.map { .string($0) }
-        body["verdict"] = verdict.map { .string($0) }
-        body["text"] = text.flatMap { $0.isEmpty ? nil : .string($0) }
-        if isAwaited { body["awaited"] = true }
-        guard !ended.isEmpty else { return body }
         let rows = ended.prefix(DesiredStatus.rowLimit)
-        body["ended"] = .array(rows.map { .dictionary($0.body) })
-        if rows.count < ended.count { body["endedMore"] = .integer(Int64(ended.count - rows.count)) }
-        return body
+        return PropertyListDictionary(present: [
+            "name": .string(name), "state": .string(state), "version": PropertyListValue(version),
+            "digest": .data(digest), "pairing": pairing.map { .data($0.bytes) }, "via": via.map { .string($0) },
+            "verdict": verdict.map { .string($0) }, "text": text.flatMap { $0.isEmpty ? nil : .string($0) },
+            "awaited": isAwaited ? true : nil,
+            "ended": rows.isEmpty ? nil : .array(rows.map { .dictionary($0.body) }),
+            "endedMore": rows.count < ended.count ? .integer(Int64(ended.count - rows.count)) : nil,
+        ])
     }
 }
 

@@ -104,16 +104,13 @@ struct DeadLetterActionCommand: ControlCommand {
 extension DeadLetter {
     /// - Parameter peerName: the name of the other device, if no other one has it.
     fileprivate func body(peerName: String?) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "pairing": .data(queue.pairing.bytes), "app": .string(queue.app.description),
             "channel": .string(queue.channel.rawValue), "direction": .string(direction.rawValue),
             "attempts": .integer(Int64(attempts)), "size": .integer(Int64(size)),
-        ]
-        body["peerName"] = peerName.map { .string($0) }
-        body["id"] = id.map { .data($0.bytes) }
-        body["topic"] = topic.map { .string($0) }
-        body["code"] = refusal.map { .integer($0.code) }
-        body["refusal"] = refusal?.name.map { .string($0) }
-        return body
+            "peerName": peerName.map { .string($0) }, "id": id.map { .data($0.bytes) },
+            "topic": topic.map { .string($0) }, "code": refusal.map { .integer($0.code) },
+            "refusal": refusal?.name.map { .string($0) },
+        ])
     }
 }

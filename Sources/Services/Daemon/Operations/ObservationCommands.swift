@@ -106,28 +106,25 @@ extension Node {
     }
 
     private static func describe(_ queue: DurableDelivery.WaitingItems) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "pairing": .data(queue.key.pairing.bytes), "app": .string(queue.key.app.description),
             "channel": .string(queue.key.channel.rawValue), "waiting": .integer(Int64(queue.count)),
-            "bytes": .integer(Int64(queue.bytes)),
-        ]
-        body["oldest"] = queue.oldest.map { .integer($0) }
-        body["code"] = queue.refusal.map { .integer($0.code) }
-        body["refusal"] = queue.refusal?.name.map { .string($0) }
-        return body
+            "bytes": .integer(Int64(queue.bytes)), "oldest": queue.oldest.map { .integer($0) },
+            "code": queue.refusal.map { .integer($0.code) }, "refusal": queue.refusal?.name.map { .string($0) },
+        ])
     }
 
     /// The other devices' apps that have a manifest or have opened settings, at most LIM-85.
     fileprivate var counterpartIdentities: [PropertyListValue] {
         let names = pairings.uniqueNames
         return DeviceRole.allCases.flatMap { relay.announced(to: $0) }.lazy.compactMap { pairing, app, announcement in
-            var body = announcement.features.identity.status
-            guard announcement.isInstalled, !body.isEmpty || announcement.schema != nil else { return nil }
-            body["pairing"] = .data(pairing.bytes)
-            body["peerName"] = names[pairing].map { .string($0) }
-            body["app"] = .string(app.description)
-            body["connected"] = .boolean(announcement.isConnected)
-            return .dictionary(body)
+            let identity = announcement.features.identity.status
+            guard announcement.isInstalled, !identity.isEmpty || announcement.schema != nil else { return nil }
+            return .dictionary(
+                identity.merging(present: [
+                    "pairing": .data(pairing.bytes), "peerName": names[pairing].map { .string($0) },
+                    "app": .string(app.description), "connected": .boolean(announcement.isConnected),
+                ]))
         }.prefix(DesiredStatus.rowLimit).map(\.self)
     }
 
@@ -135,13 +132,13 @@ extension Node {
         let names = pairings.uniqueNames
         // A peer may name any application; one that is not installed here has no owner.
         return delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
-            var body: PropertyListDictionary = [
-                "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
-            ]
-            body["peerName"] = names[context.key.pairing].map { .string($0) }
-            body["sent"] = context.sent.map { .integer(Int64(clamping: $0)) }
-            body["received"] = context.received.map { .integer(Int64(clamping: $0)) }
-            return .dictionary(body)
+            .dictionary(
+                PropertyListDictionary(present: [
+                    "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
+                    "peerName": names[context.key.pairing].map { .string($0) },
+                    "sent": context.sent.map { .integer(Int64(clamping: $0)) },
+                    "received": context.received.map { .integer(Int64(clamping: $0)) },
+                ]))
         }
     }
 
@@ -162,69 +159,61 @@ extension PairingRecord {
     fileprivate func status(on node: Node, _ queues: [DurableDelivery.WaitingItems]) -> PropertyListDictionary {
         let link = node.links[pairing]
         let since = link?.readySince ?? node.links.downSince(pairing) ?? node.started
-        var body: PropertyListDictionary = [
+        let move = node.links.move(of: pairing)
+        return PropertyListDictionary(present: [
             "pairing": .data(pairing.bytes), "name": .string(name), "role": .string(role.rawValue),
             "state": .string(state == .active ? "active" : "pending"),
             "level": .string(link == nil ? "unreachable" : "linked"),
             "reason": .string(link == nil ? node.links.unreachableReason(self) : "none"),
             "since": .integer(node.loop.now.since(since).saturatingMilliseconds),
             "active": .boolean(node.pairings.active(as: role)?.pairing == pairing),
-        ]
-        body["peer"] = peerVendorIdentifier.map { .data($0.bytes) }
-        body["software"] = link.map { .string($0.peer.software) }
-        body["version"] = highestVersion.map { .integer(Int64($0.number)) }
-        body["waiting"] = .integer(queues.reduce(0) { $0 + Int64($1.count) })
-        body["oldest"] = queues.compactMap(\.oldest).max().map { .integer($0) }
-        body["error"] = node.links.lastError(of: pairing).map { .string($0) }
-        body["endedThere"] = node.links.endedThere(pairing).map { .integer($0.saturatingMilliseconds) }
-        body["skew"] = link?.clockSkew.map { .integer($0.saturatingMilliseconds) }
-        body["address"] = (link?.peerAddress.description ?? address).map { .string($0) }
-        if let move = node.links.move(of: pairing) {
-            body["dials"] = .string(move.address.description)
-            body["dialError"] = move.failure.map { .string("\($0)".cutForAnswer(to: 256)) }
-        }
-        return body
+            "peer": peerVendorIdentifier.map { .data($0.bytes) }, "software": link.map { .string($0.peer.software) },
+            "version": highestVersion.map { .integer(Int64($0.number)) },
+            "waiting": .integer(queues.reduce(0) { $0 + Int64($1.count) }),
+            "oldest": queues.compactMap(\.oldest).max().map { .integer($0) },
+            "error": node.links.lastError(of: pairing).map { .string($0) },
+            "endedThere": node.links.endedThere(pairing).map { .integer($0.saturatingMilliseconds) },
+            "skew": link?.clockSkew.map { .integer($0.saturatingMilliseconds) },
+            "address": (link?.peerAddress.description ?? address).map { .string($0) },
+            "dials": move.map { .string($0.address.description) },
+            "dialError": move?.failure.map { .string("\($0)".cutForAnswer(to: 256)) },
+        ])
     }
 }
 
 extension ApplicationRecord {
     fileprivate func status(on node: Node) -> PropertyListDictionary {
         let announcement = node.relay.side(node.local.side(of: app)).applications[app]?.announcement
-        var body = announcement?.features.identity.status ?? [:]
-        body["app"] = .string(app.description)
-        body["uid"] = .integer(Int64(user))
-        body["role"] = role.map { .string($0.rawValue) }
-        body["connected"] = .boolean(node.local.connected(app) != nil)
-        body["identifier"] = identifier.map { .string($0.description) }
-        body["anchor"] = node.configuration.anchor(of: app)?.identifiers.first.map { .data($0.bytes) }
-        if node.configuration.keyStatus.hasConflict(app) { body["conflict"] = true }
-        if node.configuration.waives(app) { body["waives"] = true }
-        return body
+        let identity = announcement?.features.identity.status ?? [:]
+        return identity.merging(present: [
+            "app": .string(app.description), "uid": .integer(Int64(user)),
+            "role": role.map { .string($0.rawValue) },
+            "connected": .boolean(node.local.connected(app) != nil),
+            "identifier": identifier.map { .string($0.description) },
+            "anchor": node.configuration.anchor(of: app)?.identifiers.first.map { .data($0.bytes) },
+            "conflict": node.configuration.keyStatus.hasConflict(app) ? true : nil,
+            "waives": node.configuration.waives(app) ? true : nil,
+        ])
     }
 }
 
 extension ApplicationIdentity {
     fileprivate var status: PropertyListDictionary {
-        var body: PropertyListDictionary = [:]
-        body["name"] = name.map { .string($0) }
-        body["version"] = version.map { .string($0) }
-        body["icon"] = icon.map { .string($0) }
-        return body
+        PropertyListDictionary(present: [
+            "name": name.map { .string($0) }, "version": version.map { .string($0) }, "icon": icon.map { .string($0) },
+        ])
     }
 }
 
 extension TraceRing.Entry {
     fileprivate var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "ordinal": PropertyListValue(ordinal), "time": PropertyListValue(time.nanoseconds / 1000),
             "wall": .integer(wall.milliseconds), "step": .string(event.step.rawValue),
             "pairing": .data(event.pairing.bytes), "direction": .string(event.isOutbound ? "out" : "in"),
-        ]
-        body["id"] = event.id.map { .data($0.bytes) }
-        body["app"] = event.app.map { .string($0.description) }
-        body["channel"] = event.channel.map { .string($0.rawValue) }
-        body["sequence"] = event.sequence.map { PropertyListValue($0) }
-        body["detail"] = event.detail.map { .string($0) }
-        return body
+            "id": event.id.map { .data($0.bytes) }, "app": event.app.map { .string($0.description) },
+            "channel": event.channel.map { .string($0.rawValue) },
+            "sequence": event.sequence.map { PropertyListValue($0) }, "detail": event.detail.map { .string($0) },
+        ])
     }
 }

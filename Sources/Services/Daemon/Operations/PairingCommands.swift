@@ -63,16 +63,14 @@ extension Node {
     /// The join links of `status` (CTL-61), without their secrets.
     var joinLinks: [PropertyListValue] {
         pairings.links.map { token in
-            var body: PropertyListDictionary = [
-                "token": .data(token.identifier.bytes), "expires": .integer(token.expires.milliseconds),
-                "left": .integer(token.expires.since(loop.wallNow).saturatingMilliseconds),
-                "attempts": .integer(Int64(token.attemptsLeft)),
-            ]
-            if let pairing = token.consumption?.pairing {
-                body["pairing"] = .data(pairing.bytes)
-                body["name"] = pairings[pairing].map { .string($0.name) }
-            }
-            return .dictionary(body)
+            let pairing = token.consumption?.pairing
+            return .dictionary(
+                PropertyListDictionary(present: [
+                    "token": .data(token.identifier.bytes), "expires": .integer(token.expires.milliseconds),
+                    "left": .integer(token.expires.since(loop.wallNow).saturatingMilliseconds),
+                    "attempts": .integer(Int64(token.attemptsLeft)), "pairing": pairing.map { .data($0.bytes) },
+                    "name": pairing.flatMap { pairings[$0] }.map { .string($0.name) },
+                ]))
         }
     }
 }
@@ -96,9 +94,10 @@ struct JoinCommand: ControlCommand {
         do throws(JoinFailure) { record = try await node.links.join(.link(link), mayReplace: mayReplace) } catch {
             throw ControlFailure(error.controlName, error.text(afterLinkTo: link.address))
         }
-        var answer: PropertyListDictionary = ["pairing": .data(record.pairing.bytes), "name": .string(record.name)]
-        answer["peer"] = record.peerVendorIdentifier.map { .data($0.bytes) }
-        return answer
+        return PropertyListDictionary(present: [
+            "pairing": .data(record.pairing.bytes), "name": .string(record.name),
+            "peer": record.peerVendorIdentifier.map { .data($0.bytes) },
+        ])
     }
 }
 
@@ -155,12 +154,10 @@ struct TrustedDevicesCommand: ControlCommand {
     }
 
     private static func describe(_ device: TrustedDevice) -> PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "fingerprint": .string(device.pin.fingerprint), "role": .string(device.role.rawValue),
-        ]
-        body["address"] = device.address.map { .string($0) }
-        body["name"] = device.name.map { .string($0) }
-        return body
+            "address": device.address.map { .string($0) }, "name": device.name.map { .string($0) },
+        ])
     }
 }
 
@@ -272,16 +269,14 @@ struct UnpairCommand: ControlCommand {
             contents = try await ControlFailure.storing(try await node.pairings.end(record))
             unchosen = node.pairings.unchosen(as: record.role)
         }
-        var answer: PropertyListDictionary = [
+        return PropertyListDictionary(present: [
             "done": .boolean(isAgreed), "pairing": .data(record.pairing.bytes), "name": .string(record.name),
-            "role": .string(record.role.rawValue),
-            "items": .integer(Int64(contents.items)), "files": .integer(Int64(contents.files)),
-            "configurations": .integer(Int64(contents.configurations)), "edits": .integer(Int64(edits)),
-            "unchosen": .array(node.pairings.labels(of: unchosen).map { .string($0) }),
-        ]
-        if !far.isEmpty { answer["far"] = .array(far.map { .string($0) }) }
-        answer["endedThere"] = endedThere.map { .integer($0.saturatingMilliseconds) }
-        return answer
+            "role": .string(record.role.rawValue), "items": .integer(Int64(contents.items)),
+            "files": .integer(Int64(contents.files)), "configurations": .integer(Int64(contents.configurations)),
+            "edits": .integer(Int64(edits)), "unchosen": .array(node.pairings.labels(of: unchosen).map { .string($0) }),
+            "far": far.isEmpty ? nil : .array(far.map { .string($0) }),
+            "endedThere": endedThere.map { .integer($0.saturatingMilliseconds) },
+        ])
     }
 }
 

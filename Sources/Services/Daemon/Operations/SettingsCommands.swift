@@ -73,9 +73,10 @@ struct SettingsGetCommand: ControlCommand {
     }
 
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
-        var asked: PropertyListDictionary = [:]
-        asked[BodyKey.after] = after.map { PropertyListValue($0) }
-        if wait > .zero { asked["wait"] = .integer(wait.saturatingMilliseconds) }
+        let asked = PropertyListDictionary(present: [
+            BodyKey.after: after.map { PropertyListValue($0) },
+            "wait": wait > .zero ? .integer(wait.saturatingMilliseconds) : nil,
+        ])
         return try await request.run(on: node, remote: (.settingsGet, asked)) { settings throws(SettingsFailure) in
             let (state, ordinal) = try await settings.state(
                 of: request.app, after: after, atMost: wait, for: request.editor.payer,

@@ -397,10 +397,10 @@ final class RemoteSettings {
             of: query.app, after: query.body[BodyKey.after]?.unsignedValue, atMost: min(wait, Self.waitLimit),
             for: .pairing(query.pairing), isStillAllowed: { [device] in device.side(query.app) == .secondary })
         let isShort = query.body["digest"] == .data(open.digest)
-        var body: PropertyListDictionary = ["digest": .data(open.digest), "ordinal": PropertyListValue(ordinal)]
-        body["settings"] = .array((isShort ? open.shortRows : open.declaredRows).map { .dictionary($0) })
-        if isShort { body["short"] = true }
-        return body
+        return PropertyListDictionary(present: [
+            "digest": .data(open.digest), "ordinal": PropertyListValue(ordinal), "short": isShort ? true : nil,
+            "settings": .array((isShort ? open.shortRows : open.declaredRows).map { .dictionary($0) }),
+        ])
     }
 
     private func change(_ edit: SettingsEdit, _ query: SettingsQueryFrame) async throws(SettingsFailure)
@@ -483,11 +483,10 @@ struct SettingsChange {
 
     /// The body of a request for another device.
     var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [
+        PropertyListDictionary(present: [
             "values": .dictionary(values), "nothing": .array(nothing.map { .string($0) }), "import": .boolean(isLoose),
-        ]
-        if !tags.isEmpty { body["tags"] = .dictionary(tags) }
-        return body
+            "tags": tags.isEmpty ? nil : .dictionary(tags),
+        ])
     }
 }
 

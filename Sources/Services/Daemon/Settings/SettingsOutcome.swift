@@ -22,10 +22,10 @@ struct SettingsOutcome {
 
     /// The body of the answer (CTL-40, CTL-60).
     var body: PropertyListDictionary {
-        var body: PropertyListDictionary = ["converted": .array(converted.map { .string($0) })]
-        if !replaced.isEmpty { body["replaced"] = .array(replaced.map { .string($0) }) }
-        if isUnchecked { body["unchecked"] = true }
-        return body
+        PropertyListDictionary(present: [
+            "converted": .array(converted.map { .string($0) }), "unchecked": isUnchecked ? true : nil,
+            "replaced": replaced.isEmpty ? nil : .array(replaced.map { .string($0) }),
+        ])
     }
 }
 

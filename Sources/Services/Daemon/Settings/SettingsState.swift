@@ -96,12 +96,11 @@ struct SettingsState: Sendable {
         _ choices: PropertyListValue?, _ secrets: ListSecrets?, _ code: @escaping SecretMarks.Code
     ) -> PropertyListDictionary {
         let layer = signed != nil ? "signed" : edit != nil ? "user" : "default"
-        var row: PropertyListDictionary = [
+        var row = PropertyListDictionary(present: [
             "key": .string(declaration.name), "type": .string(declaration.type.rawValue), "layer": .string(layer),
-            "access": .string(declaration.access.rawValue),
-        ]
-        if declaration.needsRestart { row["restart"] = true }
-        if edit != nil { row["edited"] = true }
+            "access": .string(declaration.access.rawValue), "restart": declaration.needsRestart ? true : nil,
+            "edited": edit != nil ? true : nil,
+        ])
         guard !declaration.isSecret else {
             row["secret"] = true
             return row

@@ -133,13 +133,11 @@ final class SimulatedDevice {
     /// The simulated peers, for `status`.
     var pairings: [PropertyListDictionary] {
         peers.all.map { peer in
-            var body: PropertyListDictionary = [
+            PropertyListDictionary(present: [
                 "pairing": .data(peer.pairing.bytes), "name": .string(peer.name), "role": .string(peer.role.rawValue),
-                "state": "active", "level": "linked",
-                "active": .boolean(endpoint.side.active == peer.pairing),
-            ]
-            body["peer"] = peer.device.map { .data($0.bytes) }
-            return body
+                "state": "active", "level": "linked", "active": .boolean(endpoint.side.active == peer.pairing),
+                "peer": peer.device.map { .data($0.bytes) },
+            ])
         }
     }
 

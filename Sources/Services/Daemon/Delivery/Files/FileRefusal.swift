@@ -63,10 +63,10 @@ package enum FileRefusal: Error, Sendable, Equatable {
 
     /// The body of `failure`; it never names a path of this machine.
     package var body: PropertyListDictionary {
-        var body: PropertyListDictionary = [BodyKey.text: .string(text), BodyKey.retry: .boolean(isRetryable)]
-        body[BodyKey.actual] = amounts.map { .integer($0.actual) }
-        body[BodyKey.limit] = amounts.map { .integer($0.limit) }
-        return body
+        PropertyListDictionary(present: [
+            BodyKey.text: .string(text), BodyKey.retry: .boolean(isRetryable),
+            BodyKey.actual: amounts.map { .integer($0.actual) }, BodyKey.limit: amounts.map { .integer($0.limit) },
+        ])
     }
 
     /// The line of the receiver's log, with the amounts and by the names of the answer to the peer (FIL-13). An error
