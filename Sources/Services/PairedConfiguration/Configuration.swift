@@ -369,7 +369,6 @@ extension Configuration {
     /// The answers to the daemon's questions about the pages.
     func runner(_ hooks: PageHooks) -> PageHookRunner { PageHookRunner(hooks, store, pages.withLock(\.self)) }
 
-    /// The mirror of the synced settings.
     func mirror(on session: PairedSession) -> SettingsMirror? {
         preferences.withLock(\.self).map { SettingsMirror(store, $0, SyncRules(self), on: session) }
     }

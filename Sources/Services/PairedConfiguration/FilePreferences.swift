@@ -164,7 +164,6 @@ extension PreferenceStoreError {
     }
 }
 
-/// A fault in the content of a store.
 struct PreferenceFault: Error {
     let reason: PreferenceStoreError.Reason
     let detail: String
@@ -172,7 +171,6 @@ struct PreferenceFault: Error {
 
 /// The way between entries and the bytes of a file.
 struct PreferenceForm: Sendable {
-    /// The largest file in bytes.
     let limit: Int
     /// The most bytes of a file beside its content.
     private(set) var margin = 0
@@ -223,7 +221,6 @@ struct PreferenceForm: Sendable {
 
 /// Where an app's own preferences are kept.
 package struct ApplicationPreferences {
-    /// The name of the file.
     fileprivate static var fileName: String { "preferences.plist" }
     /// The name of a file that the manifest protects.
     static var protectedName: String { "protected.plist" }

@@ -288,7 +288,6 @@ extension Preference {
 }
 
 extension [SettingChoice] {
-    /// The labelled values of a wrapper.
     fileprivate static func labelled(_ choices: KeyValuePairs<String, some SettingRepresentable>) -> [SettingChoice] {
         choices.map { SettingChoice(label: $0.key, value: $0.value.settingValue) }
     }

@@ -346,7 +346,6 @@ extension PreferenceForm {
     }
 }
 
-/// The parts of a protected file.
 private struct SealedFile {
     let accessibility: ProtectedAccessibility
     let salt: [UInt8]

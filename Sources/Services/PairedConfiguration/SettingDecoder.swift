@@ -6,7 +6,6 @@ import TandemPropertyList
 
 /// Decodes values from binary property lists.
 enum SettingDecoder {
-    /// The value that the bytes hold.
     static func value<Value: Decodable>(
         of type: Value.Type, from bytes: [UInt8], version: Int
     ) throws(SettingCodingError) -> Value {

@@ -6,7 +6,6 @@ import TandemPropertyList
 
 /// Encodes values as binary property lists.
 enum SettingEncoder {
-    /// The bytes of a value.
     static func bytes<Value: Encodable>(of value: Value) throws(SettingCodingError) -> [UInt8] {
         do {
             // A property list whose root is no container is legal; one key names it for what may come later.

@@ -18,7 +18,6 @@ struct SettingForm<Value: Sendable>: Sendable {
 }
 
 extension SettingForm where Value: SettingRepresentable {
-    /// The form of a type of settings.
     static var ofSetting: SettingForm {
         SettingForm(
             type: Value.settingType, allowsNothing: Value.allowsNothing, readsAll: Value.readsAllSettings,

@@ -15,7 +15,6 @@ struct SettingsBundleFiles {
     private let bundles: [OwnedDirectory]
     /// Why the bundle cannot be read.
     private let fault: FileError?
-    /// The kind of this device.
     private let device = DeviceKind(configured: Linux.environment("TANDEM_DEVICE_KIND"))
 
     /// - Parameter path: the directory of the bundle. An `InAppSettings.bundle` beside a `Settings.bundle` hides its

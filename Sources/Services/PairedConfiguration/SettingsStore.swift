@@ -65,7 +65,6 @@ final class SettingsStore: Sendable {
 
     var schema: SettingsSchema { state.withLock { $0.layers.schema } }
 
-    /// The default of each declaration.
     var defaults: [SettingValue?] { state.withLock { $0.layers.values(in: .declaredDefault) } }
 
     var snapshot: SettingsSnapshot { state.withLock { $0.layers.snapshot } }
@@ -207,7 +206,6 @@ final class SettingsStore: Sendable {
         }
     }
 
-    /// The store has the changes of an outcome.
     func wrote(_ outcome: PreferenceOutcome) { state.withLock { $0.merge.wrote(outcome) } }
 
     /// The store may have the changes of an outcome: its writing failed.

@@ -40,7 +40,6 @@ struct SendAdmission {
         }
     }
 
-    /// The pairing that an item goes to.
     func item(_ submission: Submission) throws(SessionError) -> PairingState {
         let refusal = submission.refusal(
             connection.machine.standing(of: submission.pairing), connection.machine.counterpart(of: submission.pairing))

@@ -31,7 +31,6 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
         contents.withLock { $0.transfers.values.sorted { $0.number < $1.number }.map(\.transfer) }
     }
 
-    /// A transfer that is on its way.
     subscript(id: UniqueIdentifier) -> Transfer? { contents.withLock { $0.transfers[id]?.transfer } }
 
     func isOutstanding(_ id: UniqueIdentifier) -> Bool { self[id] != nil }

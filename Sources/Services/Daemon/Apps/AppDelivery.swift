@@ -268,7 +268,6 @@ package final class AppDelivery {
         connection.send(failure)
     }
 
-    /// A part of a file.
     private func chunk(_ chunk: ChunkFrame, _ connection: HostAppConnection) -> Refusal? {
         guard let files = delivery.files?.uploads, chunk.item.queue.channel.properties.hasFile else {
             return Refusal(.unexpected, "a part of no file")

@@ -39,7 +39,6 @@ final class AppQueries {
     /// Whether an app has taken back an item before it came.
     func hasTakenBack(_ item: ItemKey) -> Bool { earlyWithdrawals.contains(item) }
 
-    /// A connection of an app is gone.
     func left(_ app: ApplicationIdentifier) {
         if earlyWithdrawals.keepsAny(of: app), endpoint.connections(of: app).isEmpty { earlyWithdrawals.forget(app) }
     }

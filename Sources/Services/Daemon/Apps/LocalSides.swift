@@ -41,7 +41,6 @@ struct LocalSides {
     /// The side that an app is on; of one that is not installed the side that the daemon was started for.
     func side(of app: ApplicationIdentifier) -> DeviceRole { installedSide(app) ?? role }
 
-    /// The endpoint of an app's side.
     func endpoint(of app: ApplicationIdentifier) -> LocalEndpoint { endpoints[side(of: app)] }
 
     /// The app whose receiving connection is registered; nil if there is none.

@@ -288,7 +288,6 @@ extension OfferOutcome {
         }
     }
 
-    /// The app's answer to an offer.
     fileprivate var offerReply: OfferReply? { message.flatMap { OfferReply($0) } }
 
     /// The app's answer that it cannot judge now; nil for any other.

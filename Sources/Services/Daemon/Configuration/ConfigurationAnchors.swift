@@ -43,7 +43,6 @@ extension KnownAnchor {
     /// The exact bytes of the anchor and all that followed; empty for a bare key.
     var chain: [[UInt8]] { anchor.trusted?.chain ?? [] }
 
-    /// All that followed the anchor.
     var steps: [ChainStep] { anchor.trusted?.chainSteps ?? [] }
 
     /// The index of a statement among them; nil if it is not there.
@@ -124,7 +123,6 @@ package struct ConfigurationAnchors: Sendable, Equatable {
         known.values.sorted { ($0.key.application, $0.key.role.rawValue) < ($1.key.application, $1.key.role.rawValue) }
     }
 
-    /// The anchor that verifies configuration of the app.
     func anchor(of key: KeySubject) -> ConfigurationAnchor { known[key]?.anchor ?? refused[key] ?? .none }
 
     /// Trusts no key for the app any longer; returns the one that was trusted.

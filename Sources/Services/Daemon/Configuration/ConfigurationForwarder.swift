@@ -14,7 +14,6 @@ import TandemWire
 struct ApplyResult: Sendable, Equatable {
     /// nil for this device's own app.
     let pairing: UniqueIdentifier?
-    /// The device's name.
     let name: String
     /// The name of the secondary that carries for it; nil for one of this device's own.
     private(set) var via: String?
@@ -72,7 +71,6 @@ enum RolloutStage: Sendable {
     /// Those with these names, pairings or vendor identifiers.
     case names([String])
 
-    /// The pairings of the first.
     func first(of peers: [ConfigurationPeer]) throws(ControlFailure) -> Set<UniqueIdentifier> {
         switch self {
         case .count(let count): return Set(peers.prefix(count).map(\.pairing))

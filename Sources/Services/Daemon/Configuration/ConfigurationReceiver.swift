@@ -14,7 +14,6 @@ import TandemWire
 
 /// Judges, stages, hands over and commits configurations; confined to its loop.
 final class ConfigurationReceiver {
-    /// An event of a slot.
     typealias Event = (inout ConfigurationSlot, VerificationContext) -> ApplyTransition
 
     private let context: ConfigurationContext

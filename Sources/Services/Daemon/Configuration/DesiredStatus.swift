@@ -45,7 +45,6 @@ struct DesiredStatus {
     let state: DesiredConfigurations
     let secondaries: [Secondary]
     let now: WallTime
-    /// The parts of answers.
     let parts: LoopWork
 
     /// The slots that are desired or have been, of an application or of all.

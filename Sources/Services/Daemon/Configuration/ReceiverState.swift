@@ -346,7 +346,6 @@ extension RowSpace {
     static let configurationDevice = RowSpace(rawValue: 38)
     /// Signed reports that the queue has not accepted yet.
     static let owedReport = RowSpace(rawValue: 39)
-    /// The trials of the slots.
     static let trial = RowSpace(rawValue: 44)
     /// The pairings whose primaries read reports of the second form.
     static let trialReader = RowSpace(rawValue: 45)

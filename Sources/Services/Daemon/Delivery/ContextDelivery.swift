@@ -216,7 +216,6 @@ package struct LatestContext: Sendable, Equatable {
         self.body = body
     }
 
-    /// The context in a row of one of the tables of contexts.
     fileprivate init?(_ queue: QueueKey, _ row: DeliveryValue) {
         switch row {
         case .sentContext(let context, let body): self.init(queue, sent: context.revision, body)

@@ -8,7 +8,6 @@ import TandemWire
 
 /// A ready link of one pairing; confined to its loop.
 final class DeliveryLink {
-    /// Outlets to the link.
     struct Path {
         let send: (Envelope) -> Void
         /// Bytes that wait in the link's own queue, of messages too.

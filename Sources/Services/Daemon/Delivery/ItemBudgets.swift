@@ -51,7 +51,6 @@ final class OccupiedLedgers {
         return QueueFull(KeptAmount(records: count), of: KeptAmount(records: Limits.applications))
     }
 
-    /// Counts a new ledger.
     func add() { unused += 1 }
 
     /// Counts a ledger no longer of which nothing is left.
@@ -115,7 +114,6 @@ final class ItemBudgets {
         var isConfiguration = false
     }
 
-    /// The ledgers of one pairing.
     private struct Ledgers {
         var room = LedgerRoom()
         var occupied: [Channel: OccupiedLedgers] = [:]

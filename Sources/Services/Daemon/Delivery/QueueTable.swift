@@ -51,7 +51,6 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
         return queue
     }
 
-    /// The queues of a pairing.
     func entries(of pairing: UniqueIdentifier) -> [(key: QueueKey, value: Queue)] {
         (keysOfPairings[pairing] ?? []).compactMap { key in queues[key].map { (key, $0) } }
     }
@@ -98,7 +97,6 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     // MARK: pairings
 
-    /// Starts the pairing's epoch in its queues.
     func startEpoch(of pairing: UniqueIdentifier) {
         for (key, queue) in entries(of: pairing) {
             // At once: a queue that is being read back takes the event later.

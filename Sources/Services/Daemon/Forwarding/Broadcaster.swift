@@ -238,7 +238,6 @@ private struct BroadcastBatch {
     private var passages: [RoutingHeader] = []
     /// Pairings that could not take the first message; each of them fails each message.
     private var unreachable = 0
-    /// The abilities that a receiver of all of them needs.
     private var needs: RelayPort.Abilities = []
 
     var isEmpty: Bool { messages.isEmpty }
@@ -268,7 +267,6 @@ private struct BroadcastBatch {
 
     mutating func address(to pairing: UniqueIdentifier) { frames.address(to: pairing) }
 
-    /// Whether a receiver agreed to one of the messages.
     func isAgreed(_ index: Int, with port: RelayPort) -> Bool { port.takes(passages[index].needs) }
 
     /// Whether a receiver can take all frames.

@@ -97,7 +97,6 @@ private struct ApplicationIndex: ~Copyable {
         seed = HashSeed(using: &generator)
     }
 
-    /// The app with this name.
     func find(_ name: RawSpan) -> LocalApplication? { index(of: name).flatMap { applications[$0] } }
 
     /// Adds an app that is not there yet.

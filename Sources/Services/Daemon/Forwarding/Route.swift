@@ -29,7 +29,6 @@ package struct RelayedPairing: Sendable, Equatable {
     }
 }
 
-/// One end of a pairing.
 final class PairingEnd {
     enum Way {
         case link(RelayPort)
@@ -179,7 +178,6 @@ struct Routes {
     /// All routes, in the order of their pairings.
     var all: some Collection<Route> { entries.lazy.map(\.route) }
 
-    /// The route through a pairing.
     subscript(pairing: UniqueIdentifier) -> Route? {
         let index = index(of: pairing)
         guard index < entries.count, entries[index].pairing == pairing else { return nil }

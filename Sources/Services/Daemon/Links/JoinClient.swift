@@ -117,7 +117,6 @@ package final class JoinClient {
     /// Commits the pending pairing; returns when it is durable.
     package typealias Commit = (PairingRecord) async throws(JoinFailure) -> Void
 
-    /// An event of the connection.
     private enum Event {
         case connected(any ByteStream)
         case unreachable(String)

@@ -23,7 +23,6 @@ struct LinkClocks {
     /// How far the peer's clock is ahead of ours, as near as one way of a frame tells; nil if it has told none.
     func skew(at reading: ClockReading) -> Duration? { peers?.lead(over: reading) }
 
-    /// The peer tells its clock.
     mutating func heard(_ clock: WallTime, at now: MonotonicTime) {
         peers = ClockReading(monotonic: now, wall: clock)
     }

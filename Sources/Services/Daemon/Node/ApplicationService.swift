@@ -28,7 +28,6 @@ final class ApplicationService {
         }
     }
 
-    /// The result of an assignment.
     enum Assignment {
         /// It was the user's already.
         case unchanged

@@ -31,7 +31,6 @@ final class Counterparts {
         pending.add(isInstalled, for: app, in: pairing)
     }
 
-    /// Forgets a pairing.
     func remove(_ pairing: UniqueIdentifier) {
         pending.remove(pairing)
         stored.perform(room: .reserve, { Commit($0.remove(pairing)) {} }, failure: { [self] in failed($0) })

@@ -408,7 +408,6 @@ final class PairingService {
         try await commitIfKnown { next in next.cancel(token) }
     }
 
-    /// Trusts a device by its fingerprint.
     func trust(_ device: TrustedDevice) async throws(StoreError) {
         try await commit { next in Commit(next.trust(device).map(\.rowChange)) {} }
     }

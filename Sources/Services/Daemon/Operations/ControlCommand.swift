@@ -30,7 +30,6 @@ extension ControlCommand {
     static var access: ControlAccess { .operator }
 }
 
-/// The commands of a kind of daemon.
 struct ControlCommands<Daemon> {
     /// The command of a name; nil if this kind of daemon has none.
     let type: (ControlName) -> (any ControlCommand<Daemon>.Type)?
@@ -71,7 +70,6 @@ struct ControlCommands<Daemon> {
 }
 
 extension Node: ControlResponder {
-    /// The type of each command.
     private static func command(_ name: ControlName) -> any ControlCommand<Node>.Type {
         switch name {
         case .status: StatusCommand.self

@@ -12,7 +12,6 @@ import TandemWire
 struct SettingsRequest {
     let app: ApplicationIdentifier
     private let caller: Caller
-    /// The secondary that the request is for.
     private let secondary: PairingName
 
     init(_ request: ControlRequest) throws(WireError) {

@@ -38,7 +38,6 @@ final class PageQuestions {
             ) -> Void
     }
 
-    /// One asker at one app.
     private struct Asker: Hashable {
         let app: ApplicationIdentifier
         let payer: SettingsPayer
@@ -125,7 +124,6 @@ final class PageQuestions {
 }
 
 extension ControlFailure {
-    /// The failure of a question to a running app.
     init(_ failure: PageQuestionFailure) {
         switch failure {
         case .notRunning: self.init(.notRunning, failure.description)

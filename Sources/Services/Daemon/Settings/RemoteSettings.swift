@@ -12,7 +12,6 @@ import TandemWire
 
 /// The requests of one device's links; confined to its loop.
 final class RemoteSettings {
-    /// The device around it.
     struct Surroundings {
         /// This device's role in a pairing; nil for one that is not active.
         let role: (UniqueIdentifier) -> DeviceRole?
@@ -96,7 +95,6 @@ final class RemoteSettings {
         for answer in link.answers.values { answer.fulfil(nil) }
     }
 
-    /// The pairing has ended.
     func unpaired(_ pairing: UniqueIdentifier) { paces[pairing] = nil }
 
     /// Takes a `query` or an `answer`; false if it has no place on the link.

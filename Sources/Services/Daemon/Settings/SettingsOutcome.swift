@@ -6,7 +6,6 @@ import TandemPages
 import TandemPropertyList
 import TandemSettings
 
-/// The outcome of an edit.
 struct SettingsOutcome {
     /// The keys whose values were converted.
     let converted: [String]

@@ -24,7 +24,6 @@ public final class FileTransfer: Sendable {
         case refused(SessionError)
     }
 
-    /// One reader of the progress.
     private struct Observer {
         let send: @Sendable (FileTransferProgress) -> Void
         let finish: @Sendable () -> Void

@@ -75,7 +75,6 @@ final class HandoverBook {
         if let waiting = handovers.stopWaiting(caller) { complete(waiting, .failure(error)) }
     }
 
-    /// The session ends.
     func failAll(_ error: SessionError) {
         for waiting in handovers.stopWaiting() { complete(waiting, .failure(error)) }
     }

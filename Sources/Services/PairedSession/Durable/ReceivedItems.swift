@@ -174,7 +174,6 @@ package enum HandlingVerdict: Sendable, Equatable {
     /// active one, or after a pause, which is no further attempt.
     case later
 
-    /// The frame that carries the verdict on an item.
     func frame(of item: ItemKey) -> VerdictFrame {
         switch self {
         case .handled: VerdictFrame(item, .handled)

@@ -172,7 +172,6 @@ final class TransferBook {
         withdrawals.begin(submittedKey(id, in: pairing, on: channel), then: completion)
     }
 
-    /// A withdrawal has ended.
     private func withdrawalEnded(
         _ item: ItemKey, _ result: Result<AnswerFrame, SessionError>
     ) -> Result<TransferCancellation, SessionError> {
@@ -441,7 +440,6 @@ struct RecentEnds {
     private var order: [ItemKey] = []
     private var oldest = 0
 
-    /// Whether the item's end is remembered.
     func contains(_ item: ItemKey) -> Bool { all.contains(item) }
 
     /// Remembers the item's end, and forgets the oldest if there are too many; false if it is remembered already.

@@ -89,7 +89,6 @@ final class BroadcastTable {
         remove(id)?.completion?(.failure(error))
     }
 
-    /// The broadcast that a message belongs to.
     func broadcast(of message: UniqueIdentifier) -> UniqueIdentifier? {
         open[message] != nil ? message : parts[message]
     }

@@ -83,7 +83,6 @@ final class RequestTable {
     /// The caller gives up: its request completes now, and an answer that still comes is dropped.
     func abandon(_ id: UniqueIdentifier) { requests.abandoned(id)?(.failure(.cancelled(id))) }
 
-    /// A reply or a failure arrived.
     func answered(_ id: UniqueIdentifier, from pairing: UniqueIdentifier, _ answer: Result<[UInt8], SessionError>) {
         if case .failure = answer, let note = notes.answered(id, from: pairing) { return note(answer) }
         guard let request = requests.answered(id, from: pairing) else { return counts.countLateReply() }

@@ -337,7 +337,6 @@ final class FileArrivals {
         }
     }
 
-    /// The link of a pairing is gone.
     func linkClosed(_ pairing: UniqueIdentifier) {
         for (queue, arrival) in arrivals where queue.pairing == pairing {
             arrival.isCut = true

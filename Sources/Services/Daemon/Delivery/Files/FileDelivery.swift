@@ -277,7 +277,6 @@ final class FileEnvironment {
         }
     }
 
-    /// The space for files of a spool.
     func space(on spool: FileSpool) -> FileSpace { FileSpace(on: spool, leaving: limits.reserve) }
 
     /// Writes a part of a file, if there is still space for it.

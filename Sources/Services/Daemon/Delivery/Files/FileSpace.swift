@@ -77,13 +77,11 @@ struct FileBudget<Owner: Hashable> {
     private struct Changes {
         /// Files that were counted or removed.
         var files: Set<FileKey> = []
-        /// Removals of many files.
         var removals: [(FileKey) -> Bool] = []
 
         func contains(_ file: FileKey) -> Bool { files.contains(file) || removals.contains { $0(file) } }
     }
 
-    /// The counted size of a file.
     subscript(file: FileKey) -> Int64? { files[file]?.size }
 
     /// Counts a file; a second time with another size.
