@@ -22,7 +22,6 @@ final class EventStream {
         onReady()
     }
 
-    /// Ends the stream.
     func end() {
         guard !isEnded else { return }
         isEnded = true

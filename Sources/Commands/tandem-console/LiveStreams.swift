@@ -51,7 +51,6 @@ final class LiveStreams {
         return stream
     }
 
-    /// Ends all.
     func stop() {
         for watch in watches.values { watch.end() }
         for token in [beat, timer].compactMap(\.self) { loop.cancel(token) }
@@ -79,7 +78,6 @@ final class LiveStreams {
     }
 }
 
-/// The watch of one app, or of the device.
 private final class Watch {
     /// Time that the daemon waits for a change of an app's settings, and until the next look after a failure.
     private static let wait = Duration.seconds(10)

@@ -86,7 +86,6 @@ final class WebServer {
         }
     }
 
-    /// Ends all connections.
     func stop() {
         guard let server else { return }
         // The library must not be stopped with a suspended connection; it forgets the listener, which is ours.
@@ -254,7 +253,6 @@ final class WebExchange {
         }
     }
 
-    /// The connection's socket.
     fileprivate var socket: Int32? { place?.socket }
 
     // MARK: the library's calls

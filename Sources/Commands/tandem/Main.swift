@@ -64,7 +64,6 @@ import TandemReactor
         }
     }
 
-    /// The sockets at which the command looks for its daemon.
     private static func sockets(_ arguments: Arguments) -> [String] {
         do { return [try arguments.daemonPath()] } catch CommandFailure.unanswered(_, let sockets) {
             return sockets

@@ -80,7 +80,6 @@ struct DaemonOption: Sendable {
 
     /// The option without its dashes.
     var optionName: String { SettingSpelling.optionCase(of: setting.name) }
-    /// The environment variable.
     var variable: String { Self.prefix + "_" + SettingSpelling.environmentCase(of: setting.name) }
 
     static let prefix = "TANDEM"

@@ -10,7 +10,6 @@ import TandemPropertyList
 import TandemPropertyListXML
 import TandemSettings
 
-/// A source of options.
 enum OptionSource: Sendable, Equatable {
     case commandLine
     case environment
@@ -65,7 +64,6 @@ struct OptionMistakes: Error, Equatable {
     }
 }
 
-/// The options of one daemon.
 struct DaemonSettings: Sendable {
     private static let schema = SettingsSchema(DaemonOption.all.map(\.setting))
 
@@ -114,7 +112,6 @@ struct DaemonSettings: Sendable {
         if case .string(let text) = value(option) { text } else { nil }
     }
 
-    /// The texts of a list.
     func texts(_ option: DaemonOption) -> [String] {
         if case .strings(let texts) = value(option) { texts } else { [] }
     }

@@ -29,7 +29,6 @@ struct Arguments: Equatable {
         return value
     }
 
-    /// An integer within a range.
     func integer<Number: FixedWidthInteger & Sendable>(_ name: String, in range: ClosedRange<Number>)
         throws(CommandFailure) -> Number?
     {

@@ -19,10 +19,8 @@ struct Console: Sendable {
         isColoured = !forbids && isatty(STDOUT_FILENO) == 1
     }
 
-    /// Writes a line to standard output.
     func print(_ line: String = "") { write(line + "\n") }
 
-    /// Writes text to standard output as it is.
     func write(_ text: String) {
         if Self.isOutputMissing.load(ordering: .relaxed) { return Self.fault.store(EBADF, ordering: .relaxed) }
         if !LocalFile.write(Array(text.utf8), to: STDOUT_FILENO) { Self.fault.store(errno, ordering: .relaxed) }
@@ -48,17 +46,14 @@ struct Console: Sendable {
         return .refused("cannot write the result: \(reason)")
     }
 
-    /// The columns of what is no terminal.
     static let plainColumns = 80
 
-    /// The columns of a terminal.
     static func columns(of descriptor: CInt) -> Int {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return plainColumns }
         return Int(size.ws_col)
     }
 
-    /// The columns of standard output.
     static var columns: Int { columns(of: STDOUT_FILENO) }
 
     /// Writes a line to standard error.
@@ -73,7 +68,6 @@ struct Console: Sendable {
         exit(1)
     }
 
-    /// Prints a value as one line of JSON.
     func print(json value: PropertyListValue) { print(PropertyListJSON.text(value)) }
 
     /// Prints an answer as one line of JSON, with its identifiers as text.

@@ -1,6 +1,5 @@
 // Help pages, rendered from the tables that the parser uses, so that help lists every option.
 
-/// Renders help pages.
 enum Help {
     /// The page of `tandem --help`.
     static var overview: String {

@@ -11,7 +11,6 @@ struct LocalFile {
     /// More than any key, configuration or link that we read.
     private static let largest = 1 << 20
 
-    /// The file's bytes.
     func read() throws(FileError) -> [UInt8] { try FileReading.read(path: path, limit: Self.largest) }
 
     /// Standard input to its end; at most one byte more than the largest file.

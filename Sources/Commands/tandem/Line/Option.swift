@@ -2,7 +2,6 @@
 
 import TandemControl
 
-/// One long option.
 struct Option: Sendable {
     /// The name without its dashes.
     let name: String

@@ -79,7 +79,6 @@ struct QueuedSend {
     }
 }
 
-/// One file to send.
 struct SendFile {
     static let options: [Option] = [
         .valued("file", "PATH", "send a file; ends when the other device has it (see --wait)"),

@@ -75,7 +75,6 @@ private enum MessageAnswer {
     }
 }
 
-/// The verdict on received items.
 enum ItemVerdict: String {
     case handle, fail, reject
 

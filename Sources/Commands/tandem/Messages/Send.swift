@@ -87,7 +87,6 @@ struct BroadcastReport {
 
     init(_ rows: [Row]) { self.rows = rows }
 
-    /// The printed line of each device.
     var lines: [PropertyListDictionary] {
         rows.map { row in
             var line: PropertyListDictionary = ["sent": .boolean(row.failure == nil), "device": .string(row.device)]

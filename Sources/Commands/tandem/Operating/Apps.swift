@@ -136,7 +136,6 @@ extension Fact {
         return "\(text("name")): \(present)" + (waiting.map { ", to accept: \($0)" } ?? "")
     }
 
-    /// A user's name and number.
     fileprivate func owner(_ key: String) -> String {
         guard let number = body[key]?.integerValue, let user = UInt32(exactly: number) else { return "no owner" }
         return Linux.userName(of: user).map { "\($0) (\(user))" } ?? "\(user)"

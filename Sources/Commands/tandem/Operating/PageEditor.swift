@@ -64,7 +64,6 @@ struct PageEditor {
         Dates and times are in UTC, as 2026-11-23, 09:30 or 2026-11-23T09:30.
         """
 
-    /// Begins on a page.
     init?(_ document: SchemaDocument, page: String, _ request: PageRequest) {
         (self.document, tree, self.request) = (document, PageTree(document), request)
         screens = [.page(page)]
@@ -107,7 +106,6 @@ struct PageEditor {
         }
     }
 
-    /// The page of a draft.
     private func view(_ draft: ListDraft) -> PageView {
         draft.view(in: tree, languages: request.languages, hidden: request.hidden)
     }
@@ -132,7 +130,6 @@ struct PageEditor {
 
     // MARK: lines
 
-    /// Takes a line.
     mutating func take(_ line: String, _ values: [String: PageValue]) -> Step {
         request.values = values
         let words = line.split(separator: " ", maxSplits: 1).map(String.init)

@@ -78,7 +78,6 @@ extension Arguments {
         } catch ControlError.refused(let name, _) { return RunningState(refusedAs: name) }
     }
 
-    /// The reader of its pages.
     var pageRequest: PageRequest {
         PageRequest(
             languages: value("language").map { [$0] } ?? [], editor: has("secondary") ? .counterpart : .user)

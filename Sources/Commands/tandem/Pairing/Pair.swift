@@ -196,7 +196,6 @@ extension Subcommand {
 }
 
 extension Arguments {
-    /// The fingerprint that the first operand is.
     fileprivate func fingerprint(shownBy place: String) throws(CommandFailure) -> PropertyListValue {
         guard KeyIdentifier(text: operands[0]) != nil else {
             throw .usage("'\(operands[0])' is not a fingerprint; \(place) shows it")

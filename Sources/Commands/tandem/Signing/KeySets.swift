@@ -20,7 +20,6 @@ extension Option {
     fileprivate static let incomplete = Option.flag(
         "incomplete", "write it although signatures are missing, for 'tandem cosign'")
 
-    /// The keys of the roles and their thresholds.
     fileprivate static let roles: [Option] = RoleOptions.names.flatMap { name, word, meaning -> [Option] in
         [
             Option.valued(word, "FILE", "public key that \(meaning)").repeated,
@@ -179,7 +178,6 @@ extension Subcommand {
     }
 }
 
-/// A chain of key sets and revocations in files.
 enum KeySetChain {
     /// The history that starts with the first file, a key set or a public key; each other file must follow.
     static func read(_ paths: [String]) throws -> KeySetHistory {
@@ -256,7 +254,6 @@ extension TrustedKeySet {
     }
 }
 
-/// The options that name the keys of the roles.
 private enum RoleOptions {
     static let names: [(KeyRoleName, word: String, meaning: String)] = [
         (.keySet, "root", "signs key sets"), (.configuration, "config", "signs configuration"),

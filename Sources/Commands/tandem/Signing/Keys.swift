@@ -54,7 +54,6 @@ extension Subcommand {
     }
 }
 
-/// A PEM file with one key.
 struct KeyFile {
     let path: String
 
@@ -100,7 +99,6 @@ struct KeyFile {
         }
     }
 
-    /// Whether the file has a public key.
     private var isPublic: Bool { contains("BEGIN PUBLIC KEY") }
 
     /// Whether the file can be read and has these words near its beginning. No copy of it stays in freed memory.

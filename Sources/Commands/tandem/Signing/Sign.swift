@@ -235,7 +235,6 @@ struct ValuesInput {
         }
     }
 
-    /// The values in a file.
     static func file(_ path: String) throws -> PropertyListDictionary {
         try object(try LocalFile(path: path).read(), of: path)
     }
