@@ -116,7 +116,6 @@ struct AppSettings {
         draft.view(in: tree, languages: languages, hidden: request(languages, [:]).hidden, errors: errors)
     }
 
-    /// The rows of all pages with a text.
     func search(_ text: String, _ languages: [String]) -> [(page: PageView, row: PageView.Row)] {
         PageView.search(text, in: tree, schema, request(languages, [:]))
     }

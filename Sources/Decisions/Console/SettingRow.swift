@@ -24,7 +24,6 @@ struct PageFields {
 }
 
 struct SettingRow {
-    /// The form that a row stands in.
     enum Form {
         /// A page of an app. Its list, if the row is one that can be edited, has buttons.
         case page(ListControl?)

@@ -83,7 +83,6 @@ struct SettingsInput {
         }
     }
 
-    /// The fields of a draft, and the texts that it showed.
     var draft: (values: [String: String], shown: [String: String], further: [PageInput.Further], digest: String?) {
         (texts, shownTexts, further, fields[ItemDigest.field])
     }

@@ -89,7 +89,6 @@ extension HeaderJournal<OutboundHeader> {
     /// The highest sequence sent in this epoch; 0 if none.
     var lastSent: UInt64 { header.nextSequence - 1 }
 
-    /// Raises the clock to what is stored of the budget.
     mutating func restore(_ budget: UrgentBudget) { if let start = budget.start { clock.raise(to: start) } }
 
     /// Raises the numbers to those of a stored record.

@@ -199,7 +199,6 @@ package struct PageInput: Sendable, Equatable {
         }
     }
 
-    /// One field and its property.
     private struct Field {
         let row: PageView.Row
         let declaration: SettingDeclaration

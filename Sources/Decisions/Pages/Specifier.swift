@@ -121,7 +121,6 @@ package struct Specifier: Sendable, Equatable {
         return (isWhole ? String(decoding: name.utf8.dropLast(6), as: UTF8.self) : name).asName
     }
 
-    /// The name of an image.
     func image(_ key: SpecifierKey) -> String? { text(key)?.asName }
 
     /// Whether the value of its key is a secret.

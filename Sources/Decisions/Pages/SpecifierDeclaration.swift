@@ -50,10 +50,8 @@ extension Specifier {
         return on == nil && off == nil ? nil : ToggleValues(on: on ?? true, off: off ?? false)
     }
 
-    /// Whether on and off are one value.
     var hasEqualToggleValues: Bool { toggleValues.map { $0.on == $0.off } ?? false }
 
-    /// The ends of a slider.
     private var ends: (least: Double, most: Double) { (number(.minimum) ?? 0, number(.maximum) ?? 1) }
 
     /// Whether no value lies between the ends.

@@ -12,7 +12,6 @@ package struct PairingRegistry: Sendable, Equatable {
     package private(set) var trusted = TrustList()
     private var claims = CustomIdentifierClaims()
     private var records: [UniqueIdentifier: PairingRecord] = [:]
-    /// The active pairing of each role.
     private var choices: [DeviceRole: UniqueIdentifier] = [:]
 
     /// A registry without a pairing.
@@ -55,7 +54,6 @@ package struct PairingRegistry: Sendable, Equatable {
     package var claimedApplications: Set<ApplicationIdentifier> { claims.applications }
 }
 
-/// The stored form.
 extension PairingRegistry {
     /// Reads the stored rows at start. An unreadable row is an error: the store is refused, never emptied.
     /// - Parameter key: seals the secrets of join links in their rows. A row that it does not open is removed at the

@@ -1,7 +1,6 @@
 // Records by number in one array, and linked chains of them. A removed record's number is reused by the next insertion,
 // so that a steady flow of records allocates nothing. A chain is a list of links between numbers.
 
-/// A record that can stand in chains.
 protocol ChainedRecord: Sendable {
     associatedtype Links: RawRepresentable<Int>
     /// Its neighbours, for each chain that it can stand in.

@@ -270,7 +270,6 @@ extension SettingDeclaration {
         return SettingError(property: name, value: value, rule: access == .signed ? .signedOnly : .notForCounterpart)
     }
 
-    /// The value of a form of the property itself.
     fileprivate func value(exact form: PropertyListValue) -> SettingValue? {
         if let toggleValues, form == toggleValues.on || form == toggleValues.off {
             return .boolean(form == toggleValues.on)

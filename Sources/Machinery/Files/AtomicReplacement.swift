@@ -18,7 +18,6 @@ package struct FileAttributes: Sendable, Equatable {
     package static var privateFile: FileAttributes { FileAttributes(mode: 0o600) }
 }
 
-/// The replacement of one file.
 struct AtomicReplacement {
     /// The steps at which it can fail, in their order.
     enum Step: CaseIterable, Sendable {

@@ -131,7 +131,6 @@ final class TreeLevel {
         return SystemCall.once { unlinkat(directory, name.bytes, flags) }
     }
 
-    /// Opens the directory of this name.
     func open(_ name: EntryName) throws(FileError) -> OwnedDescriptor {
         let directory = descriptor.raw
         let result = SystemCall.retried {

@@ -8,7 +8,6 @@ import Glibc
 import TandemBase
 import TandemReactor
 
-/// How the log ends.
 enum LogEnd: Equatable {
     /// Everything in it is used.
     case whole

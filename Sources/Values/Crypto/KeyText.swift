@@ -26,7 +26,6 @@ extension PrivateKey {
 }
 
 private enum KeyText {
-    /// The text that the operation writes to a memory BIO.
     @safe static func written(_ operation: (OpaquePointer?) -> Bool) -> SecretBytes {
         let text: SecretBytes? = openSSL {
             // The secure kind of memory BIO clears what it held.
@@ -58,7 +57,6 @@ enum EncryptedKeyText {
     private static let rounds: Int32 = 600_000
     private static let saltCount: Int32 = 16
 
-    /// The encrypted block of a key.
     static func text(of key: OpaquePointer, passphrase: SecretBytes) -> SecretBytes? {
         guard let encrypted = unsafe encrypted(key, passphrase) else { return nil }
         defer { unsafe X509_SIG_free(encrypted) }

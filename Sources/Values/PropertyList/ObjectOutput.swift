@@ -11,7 +11,6 @@ struct ObjectOutput: ~Copyable, Sendable {
 
     /// The bytes of objects, for each reference after the first (FRM-6 n).
     private(set) var repeatedBytes = 0
-    /// How many bytes a reference has.
     private(set) var referenceSize = 1
     private var objectLimit = 0
     /// The number of the data whose bytes are kept elsewhere, if there is one, and how many they are.
@@ -196,7 +195,6 @@ extension ObjectOutput {
         return try add(marker: 0x33, value.secondsSinceReferenceDate)
     }
 
-    /// Adds data.
     mutating func add(_ value: Span<UInt8>) throws(PropertyListError.Reason) -> Int {
         let start = bytes.count
         bytes.reserve(10 + value.count)

@@ -77,13 +77,11 @@ struct TreeBuilder {
         waiting.reserveCapacity(validation.objectCount)
     }
 
-    /// The value of one object.
     mutating func build(partAt object: Int, _ bytes: RawSpan) -> PropertyListValue {
         validation.narrow(to: object, bytes)
         return build(bytes)
     }
 
-    /// The value of the top object.
     mutating func build(_ bytes: RawSpan) -> PropertyListValue {
         if let order = validation.order {
             for object in order.reversed() { buildContainer(object, bytes) }

@@ -12,7 +12,6 @@ extension PropertyListValue {
     }
 }
 
-/// The weighing of one value.
 private struct ValueScale {
     private(set) var room: Int
     private var keys: Set<String> = []

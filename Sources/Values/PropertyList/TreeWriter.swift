@@ -115,7 +115,6 @@ struct TreeWriter: ~Copyable, Sendable {
 // MARK: Children
 
 extension TreeWriter {
-    /// The fault of a child.
     private struct Fault: Error {
         let reason: PropertyListError.Reason
         /// Where in its container; nil for the container itself, whose key is not fit to be shown.
