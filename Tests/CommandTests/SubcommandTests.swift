@@ -8,7 +8,6 @@ import Testing
 @testable import tandem
 
 @Suite struct SubcommandTests {
-    /// The sources of the command.
     private func sources() throws -> [String] {
         let folder = Checkout.path("Sources/Commands/tandem")
         let files = try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }

@@ -163,7 +163,6 @@ final class App: @unchecked Sendable {
         return item
     }
 
-    /// Replaces the context.
     func update(
         _ context: PropertyListDictionary, always: Bool = false
     ) -> Later<Result<Acceptance, SessionError>> {

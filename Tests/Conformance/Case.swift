@@ -79,7 +79,6 @@ final class Stage {
 
     static let appName = "org.example.conformance"
 
-    /// An activated app.
     func app(at place: Place) throws -> App {
         let app = try world.app(at: place)
         apps.append(app)
@@ -99,7 +98,6 @@ final class Stage {
         for app in rawApps { app.close() }
     }
 
-    /// Two apps that reach each other.
     func pair() throws -> (primary: App, secondary: App) {
         let (primary, secondary) = (try app(at: .primary), try app(at: .secondary(0)))
         try wait("the apps reach each other") { primary.isReachable && secondary.isReachable }

@@ -13,7 +13,6 @@ struct ConfigurationOffer {
     /// The exact bytes.
     let envelope: [UInt8]
     let version: Int64
-    /// The body of the frame.
     let body: PropertyListDictionary
 }
 
@@ -71,7 +70,6 @@ final class ConfiguredApp {
         try Envelope(.reply, app: frame.app, pairing: frame.pairing, id: frame.id).with(body: body)
     }
 
-    /// The fields of the payload.
     private static func fields(of envelope: [UInt8]) throws -> PropertyListDictionary {
         let payload = try PropertyListReader.readDictionary(envelope)["payload"]?.dataValue ?? []
         return try PropertyListReader.readDictionary(payload)

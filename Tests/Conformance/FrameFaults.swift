@@ -6,7 +6,6 @@ import TandemTestSupport
 import TandemTransport
 import TandemWire
 
-/// The fate of one frame.
 enum FrameFate: Sendable {
     case passes
     case lost

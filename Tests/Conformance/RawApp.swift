@@ -47,7 +47,6 @@ final class RawApp {
 
     func received(_ kind: FrameKind) throws -> [Envelope] { try envelopes.filter { $0.kind == kind } }
 
-    /// The only frame of the kind.
     func only(_ kind: FrameKind) throws -> Envelope {
         let found = try received(kind)
         let kinds = try envelopes.map(\.kind.rawValue)

@@ -27,7 +27,6 @@ final class Browser {
     var now = MonotonicTime(nanoseconds: 0)
     /// The daemon's rows about values, by key.
     var rows: [String: PropertyListDictionary] = [:]
-    /// The daemon's row about the app.
     var application: PropertyListDictionary = ["app": .string(app), "name": "Lamp", "version": "1.2"]
     /// The daemon's rows about configurations.
     var configurations: [PropertyListDictionary] = []
@@ -221,7 +220,6 @@ final class Browser {
     var changed: PropertyListValue? { commandsOfForm.last { $0.command == .settingsSet }?.body["values"] }
 }
 
-/// Pages of entries.
 func pageTree(_ pages: [String: [Specifier]], strings: StringsTables = StringsTables()) -> PageTree {
     PageTree(strings: strings) { name throws(SettingsBundleProblem) in
         pages[name].map { ["PreferenceSpecifiers": .array($0.map { .dictionary($0.entries) })] }
@@ -229,6 +227,5 @@ func pageTree(_ pages: [String: [Specifier]], strings: StringsTables = StringsTa
 }
 
 extension WebAnswer {
-    /// The body as text.
     var text: String { String(decoding: body, as: UTF8.self) }
 }

@@ -39,7 +39,6 @@ import Testing
         return state
     }
 
-    /// The name of an event.
     private func name(_ event: String?) -> String? {
         event.flatMap { $0.components(between: "event: ", and: "\n").first }
     }

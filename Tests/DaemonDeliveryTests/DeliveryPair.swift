@@ -142,7 +142,6 @@ final class MemoryDevice {
         return delivery.take(failure)
     }
 
-    /// Submits an item and waits for its answer.
     @discardableResult
     func submit(_ item: OutboundItem, to channel: Channel) -> Result<SubmitReceipt, DeliveryFailure>? {
         var answers: [Result<SubmitReceipt, DeliveryFailure>] = []

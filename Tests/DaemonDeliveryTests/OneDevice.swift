@@ -21,7 +21,6 @@ final class OneDevice {
     let delivery: DurableDelivery
     let channels: AppDelivery
     let queue: QueueKey
-    /// The envelopes sent over the link.
     private(set) var sent: [Envelope] = []
     /// Bytes that wait in the link's own queue.
     var queuedBytes = 0

@@ -93,7 +93,6 @@ struct Disk<Effect> {
         (try? value(DeliveryRowKey(table, queue, ordinal)))?.body
     }
 
-    /// The record as its rows restore it.
     func inboundRecord(_ queue: QueueKey, _ ordinal: UInt64) -> InboundRecord? {
         if case .inboundRecord(let record)? = try? value(DeliveryRowKey(.inboundRecord, queue, ordinal)) {
             return record

@@ -47,7 +47,6 @@ struct TwoDevices: ~Copyable {
     var toReceiver: [Frame] = []
     var toSender: [Frame] = []
     var hasHandler = true
-    /// The item that the handler has.
     var handler: ReceivedItem?
 
     // The books.

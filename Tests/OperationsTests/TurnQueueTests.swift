@@ -5,7 +5,6 @@ import TandemTestSupport
 import Testing
 
 struct TurnQueueTests {
-    /// The owners of the next elements.
     private func owners(_ count: Int, of queue: inout TurnQueue<Character, Int>) -> String {
         String((0..<count).compactMap { _ in queue.next()?.owner })
     }

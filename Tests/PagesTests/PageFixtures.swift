@@ -4,7 +4,6 @@ import TandemPages
 import TandemPropertyList
 import TandemSettings
 
-/// Pages of entries.
 func pageTree(
     _ pages: [String: [Specifier]], strings: StringsTables = StringsTables(), device: DeviceKind = .phone
 ) -> PageTree {

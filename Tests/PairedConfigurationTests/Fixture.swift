@@ -71,7 +71,6 @@ struct Fixture {
         ConfigurationOffer(try staged(envelope, mark: mark, allowsInvalid: allowsInvalid)).message
     }
 
-    /// The verdict of the hook.
     func verdict(_ app: Configuration, _ message: PropertyListDictionary) -> String? {
         app.sessionDidReceiveMessage(message)?["tandem.verdict"]?.stringValue
     }

@@ -51,7 +51,6 @@ struct DaemonFrames {
         return bytes
     }
 
-    /// One frame with its header.
     mutating func frame() -> [UInt8] {
         guard var payload = try? Array(envelope().frame().payload.copied()) else { return [] }
         switch Int.random(in: 0..<8, using: &generator) {

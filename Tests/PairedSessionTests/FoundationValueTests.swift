@@ -40,7 +40,6 @@ private final class ValueDelegate: WCSessionDelegate {
     }
 }
 
-/// An activated session.
 private struct ValueSession: WCSessionSuite {
     let apple: WCSessionFixture<ValueDelegate>
 
@@ -50,7 +49,6 @@ private struct ValueSession: WCSessionSuite {
         activate()
     }
 
-    /// The error of a message.
     func error(_ message: [String: Any]) -> SessionError? {
         let errors = Collector<SessionError>()
         session.sendMessage(message, replyHandler: nil) {

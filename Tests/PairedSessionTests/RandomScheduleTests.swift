@@ -12,7 +12,6 @@ import TandemWire
 import Testing
 
 struct RandomScheduleTests {
-    /// The results of one call.
     private struct Call {
         let deadline: MonotonicTime
         var completions = 0

@@ -26,7 +26,6 @@ final class ScriptedDaemon: Dialer, FrameChannelDelegate {
     var spoil: (inout PropertyListDictionary) -> Void = { _ in }
     /// False: it accepts connections and says nothing.
     var greets = true
-    /// The capabilities that the daemon offers.
     var capabilities = Capability.allCases
     /// Sent after `registered`, as a daemon does with what it has stored (SES-52).
     var contexts: [(direction: ContextFrame.Direction, body: PropertyListDictionary)] = []

@@ -51,7 +51,6 @@ struct SessionFixture {
         scheduler.advance(by: time)
     }
 
-    /// The daemon tells its situation.
     func tellSituation() {
         daemon.tellSituation()
         scheduler.run()

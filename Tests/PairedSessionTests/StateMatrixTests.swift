@@ -12,7 +12,6 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-/// A session and its WCSession in one state.
 private final class Situated {
     let fixture: SessionFixture
     let session: WCSession
@@ -81,7 +80,6 @@ private final class Situated {
     /// Only turns of the loop: the callback queue may be held.
     private func turn() { fixture.scheduler.run() }
 
-    /// The result of a call.
     func outcome(of call: String) -> String {
         let before = fixture.daemon.received.count
         let codes = Collector<Int>()

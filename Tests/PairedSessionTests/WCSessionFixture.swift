@@ -38,7 +38,6 @@ extension WCSessionSuite {
         settle()
     }
 
-    /// The daemon tells its situation.
     func tellSituation() {
         fixture.daemon.tellSituation()
         settle()

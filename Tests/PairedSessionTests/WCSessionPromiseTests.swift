@@ -112,7 +112,6 @@ struct WCSessionPromiseTests: WCSessionSuite {
         return next
     }
 
-    /// The pairing becomes the active one.
     private func choose(_ pairing: UniqueIdentifier) {
         fixture.daemon.situation.active = pairing
         tellSituation()

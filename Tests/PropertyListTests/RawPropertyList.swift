@@ -4,7 +4,6 @@
 import TandemPropertyList
 
 struct RawPropertyList {
-    /// The bytes of each object.
     var objects: [[UInt8]]
     var offsetSize = 1
     var referenceSize = 1

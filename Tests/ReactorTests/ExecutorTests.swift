@@ -6,7 +6,6 @@ import TandemReactor
 import TandemTestSupport
 import Testing
 
-/// An actor that lives on a scheduler.
 private actor Pinned {
     private let scheduler: any Scheduler
     private var calls = 0

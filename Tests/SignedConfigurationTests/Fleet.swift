@@ -28,7 +28,6 @@ struct Fleet {
     var hasLeft = false
     /// Whether the members lack keys.
     var isBehind = false
-    /// The key that the members trust.
     var trust = TrustMark.unnamed
     let key: ConfigurationSlotKey
 

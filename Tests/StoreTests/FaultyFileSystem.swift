@@ -92,7 +92,6 @@ final class FaultyFileSystem: Sendable {
     /// How much is written down.
     var operationCount: Int { slot.trace.withLock { $0?.count ?? 0 } }
 
-    /// The recorded operations.
     var operations: [FileOperation] { slot.trace.withLock { $0 ?? [] } }
 
     /// From now on (or no more) the disk is full.

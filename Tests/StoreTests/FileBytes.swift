@@ -15,7 +15,6 @@ func write(_ bytes: [UInt8], to path: String) {
     #expect(count == bytes.count, "written to \(path)")
 }
 
-/// Changes the bytes of a file.
 func edit(_ path: String, _ change: (inout [UInt8]) throws -> Void) rethrows {
     var bytes = contents(of: path)
     try change(&bytes)

@@ -23,7 +23,6 @@ extension Store {
         store.close()
     }
 
-    /// Commits one row.
     func put(_ key: [UInt8], _ value: [UInt8]) async throws(StoreError) {
         try await commitAndWait([.put(space, key: key, value: value)])
     }

@@ -32,7 +32,6 @@ enum RejectionPage {
 
     static var names: [String] { parts.sections.map(name) }
 
-    /// The names that Protocol lists.
     static func protocolNames() throws -> [String] {
         let path = root.appending(path: "Protocol/SignedConfiguration.md")
         let clause = try String(contentsOf: path, encoding: .utf8)

@@ -43,7 +43,6 @@ import Testing
         #expect(assigned.status == 0 && assigned.output.contains("belongs to"), "\(assigned)")
     }
 
-    /// The identifiers of the keys that the kiosk trusts.
     private func trustedKeys() async throws -> String { try await run("kiosk", "trust", "list", "--json").output }
 
     private func keyIdentifier(of name: String) async throws -> String {

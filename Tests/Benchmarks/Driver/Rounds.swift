@@ -26,7 +26,6 @@ struct Rounds {
     }
 }
 
-/// One measured figure.
 struct Figure {
     private let operation: String
     /// Nanoseconds per operation.

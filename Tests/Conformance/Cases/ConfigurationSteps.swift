@@ -81,7 +81,6 @@ extension Stage {
     /// The paired identifier of the primary for an app of the secondary that declares none.
     func target() throws -> String { "vendor:\(try device(at: .primary))" }
 
-    /// The vendor identifier of a device.
     func device(at place: Place) throws -> UniqueIdentifier {
         let told = try answer(to: .status, at: place)["device"]?.dataValue ?? []
         guard let device = UniqueIdentifier(bytes: told) else { throw Violation("\(place)'s device: \(told)") }

@@ -107,7 +107,6 @@ enum JoinCases {
 }
 
 extension Stage {
-    /// The secondary joins by the link, and keeps its pairing.
     fileprivate func join(_ number: Int, by link: String) throws {
         let joined = try answer(to: .join, ["link": .string(link)], at: .secondary(number))
         let pairing = world.pairings[number]

@@ -61,7 +61,6 @@ extension Stage {
         return app
     }
 
-    /// Two of them that reach each other.
     func rawPair() throws -> (primary: RawApp, secondary: RawApp) {
         let (primary, secondary) = (try registered(at: .primary), try registered(at: .secondary(0)))
         try wait("the apps reach each other") { try primary.isReachable && secondary.isReachable }

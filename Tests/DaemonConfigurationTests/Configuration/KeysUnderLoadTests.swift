@@ -56,7 +56,6 @@ import Testing
             }
         }
 
-        /// A message and an item from each app.
         func send() throws {
             for app in apps {
                 try app.send(try nodes.message(through: pairing))

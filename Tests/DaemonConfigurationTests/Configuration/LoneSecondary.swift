@@ -111,7 +111,6 @@ final class LoneSecondary {
         scheduler.run()
     }
 
-    /// It answers an offer with this verdict.
     func answer(_ number: Int, verdict: String = "applied") throws {
         let offer = try PropertyListReader.readDictionary(host.offers[number].body)
         let envelope = try #require(offer["tandem.configuration"]?.dataValue)
@@ -150,7 +149,6 @@ final class LoneSecondary {
     /// Makes a file in its own directory another one.
     func write(_ bytes: [UInt8], to name: String) { directory.write(bytes, to: "apps/\(queue.app)/\(name)") }
 
-    /// The path of a file in its own directory.
     func file(_ name: String) -> String { directory.path("apps/\(queue.app)/\(name)") }
 
     // MARK: the operator

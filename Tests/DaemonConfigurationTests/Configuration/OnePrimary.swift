@@ -57,7 +57,6 @@ final class OnePrimary {
 
     func set(_ version: UInt64) throws -> [UInt8] { try holders.set(version, [signer]) }
 
-    /// The revocation of the signer's key.
     func revocation(under keySet: UInt64 = 1) throws -> [UInt8] { try holders.revocation(of: signer, under: keySet) }
 
     func envelope(_ version: UInt64, under keySet: UInt64 = 1, lifetime: UInt64? = nil) throws -> [UInt8] {
@@ -69,7 +68,6 @@ final class OnePrimary {
         return try ConfigurationSigner.sign(payload, with: [signer])
     }
 
-    /// Begins to apply bytes.
     func begin(
         _ envelope: [UInt8], wait: Duration = .zero, _ completion: @escaping (ApplyOutcome) -> Void = { _ in }
     ) {
@@ -96,7 +94,6 @@ final class OnePrimary {
         set { host.isAnnounced = newValue }
     }
 
-    /// The epoch of its pairing.
     var epoch: UInt64 {
         get { host.peers[0].epoch }
         set { host.peers[0].epoch = newValue }
@@ -113,7 +110,6 @@ final class OnePrimary {
         announce()
     }
 
-    /// It announces the app.
     func announce() {
         host.isAnnounced = true
         service.announced(subject.application, at: secondary.pairing)
@@ -133,7 +129,6 @@ final class OnePrimary {
         scheduler.run()
     }
 
-    /// An item arrives from it.
     func receive(_ payload: [UInt8]) {
         ordinal += 1
         service.received(ReceivedItem(queue: queue, id: .random(), ordinal: ordinal, payload: payload))
@@ -163,7 +158,6 @@ final class OnePrimary {
     /// How many secondaries have applied the highest desired version.
     var appliedCount: Int64? { listed.first?["applied"]?.integerValue }
 
-    /// The versions that are desired.
     var desired: [UInt64] { listed.compactMap { $0["version"]?.unsignedValue } }
 
     /// The rows of `configuration-list`.

@@ -245,7 +245,6 @@ import Testing
         #expect(try version() == 2)
     }
 
-    /// An app that allows invalid signatures, at a secondary that allows them, too.
     private func startWaivingApp() throws -> Client {
         nodes.allowsInvalidSignatures = true
         try nodes.restart(.secondary)

@@ -15,7 +15,6 @@ import Testing
 
     private final class Outcomes {
         var all: [OfferOutcome] = []
-        /// The error of the first one.
         var failure: SessionError? { if case .failed(let error)? = all.first { error } else { nil } }
     }
 

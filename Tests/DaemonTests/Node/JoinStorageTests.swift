@@ -41,7 +41,6 @@ import Testing
             pin: DevicePrivateKey.generate().publicKey.identifier, claim: JoinClaim(name: name, reportKey: [1]))
     }
 
-    /// The verdict on the panel's join with the link.
     private func join(exporter: [UInt8]? = nil) throws -> JoinVerdict {
         let attempt = JoinAttempt(credential: .link(link), own: panel, exporter: exporter ?? self.exporter)
         let request = try attempt.request(peer: own.pin)

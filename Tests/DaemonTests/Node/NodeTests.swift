@@ -364,7 +364,6 @@ import Testing
 
     // MARK: open requests
 
-    /// A way in which a link ends.
     enum LinkEnd: CaseIterable {
         case cut, peerStops, stopsHere, unpairedThere, unpairedHere
     }

@@ -7,7 +7,6 @@ import Synchronization
 import TandemPropertyList
 import Testing
 
-/// Two devices' daemons.
 final class TwoDevices {
     static let app = "org.example.lamp"
 
@@ -93,7 +92,6 @@ final class TwoDevices {
         return file
     }
 
-    /// The Settings.bundle of the sample app's sources.
     static var sampleBundle: String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
         return root.appending(path: "Sources/Commands/SampleApp/Settings.bundle").standardizedFileURL.path
@@ -227,7 +225,6 @@ final class DeviceApps: Sendable {
     /// The numbers of the items that the handler saw, in their order.
     var received: [Int64] { seen.withLock { $0 } }
 
-    /// Queues an item with a number.
     @discardableResult
     func queue(_ number: Int64, padding: Int = 0) async throws(SessionError) -> Transfer {
         try await sender.transferUserInfo([

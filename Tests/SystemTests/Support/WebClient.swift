@@ -94,7 +94,6 @@ final class ConsoleProgram {
         program.output.split(separator: "\n").last.flatMap { $0.split(separator: "#").last }.map(String.init) ?? ""
     }
 
-    /// Lets the browser in.
     func enter() throws {
         let answer = try post("/enter", "token=\(token)")
         try #require(answer.status == 303, "\(answer.text)")
@@ -123,7 +122,6 @@ final class ConsoleProgram {
             ], body: body)
     }
 
-    /// The token of a form on a page, by default that of its values.
     func formToken(_ path: String, of form: String = "values") throws -> String {
         let page = try get(path).body
         let start = try #require(page.range(of: "id=\"\(form)\""), "\(page)")

@@ -11,7 +11,6 @@ final class Workspace: Sendable {
 
     var path: String { directory.path }
 
-    /// The path of a file in it.
     subscript(name: String) -> String { "\(path)/\(name)" }
 
     /// Writes a file and returns its path.

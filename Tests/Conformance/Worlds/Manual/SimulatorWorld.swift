@@ -7,7 +7,6 @@ import TandemReactor
 import TandemTestSupport
 import TandemTransport
 
-/// The simulator and its apps.
 final class SimulatorWorld: World {
     let abilities = WorldKind.simulator.abilities
     private let processes: ManualProcesses

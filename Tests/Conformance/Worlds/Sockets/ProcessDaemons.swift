@@ -46,7 +46,6 @@ final class ProcessDaemons: Daemons {
         (self.commands, self.site, self.loop) = (commands, site, loop)
     }
 
-    /// The ends of their logs.
     var notes: [String] {
         places.flatMap { place in Self.text(site.log(place)).split(separator: "\n").suffix(20).map { "\(place): \($0)" }
         }
