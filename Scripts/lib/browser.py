@@ -258,6 +258,11 @@ def links(driver, field):
     check(gone[0] == gone[1] == "#f-2048", "also to where a row that is gone is kept")
     load_changed(driver, "")
     check(driver.run(there, field) == before, "and back")
+    load_changed(driver, "for (const row of document.querySelectorAll('.row')) delete row.dataset.typed;"
+                         f"next.querySelector({field!r}).closest('.row').remove();")
+    check(driver.run("return document.querySelector('#mistakes a').hash") == "#f-", "nowhere while there is no row")
+    load_changed(driver, "")
+    check(driver.run(there, field) == before, "and to the row that comes again")
 
 
 def connections(driver, page):

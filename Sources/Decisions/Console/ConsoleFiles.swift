@@ -200,18 +200,22 @@ package enum ConsoleFiles {
           known.dataset.now = shown(row);
           return shown(row) !== before;
         }
-        // The links within a page go with the rows that they lead to; one to a row that is gone leads nowhere.
-        function lead(part, numbers) {
-          for (const link of part.querySelectorAll("a[href^='#']")) {
-            const to = (all, kind, number) => `#${kind}-${numbers.get(number) ?? ""}`;
-            link.setAttribute("href", link.getAttribute("href").replace(/^#([rf])-(\\d+)$/, to));
-          }
+        // The links of the mistakes go with the rows that they lead to, also to one that is gone for a while.
+        const links = [...(mistakes?.querySelectorAll("a[href^='#']") ?? [])];
+        const ways = links.map((link) => [link, document.querySelector(link.hash)?.closest(".row")])
+          .flatMap(([link, row]) => (row ? [[link, link.hash[1], mark(row)]] : []));
+        function lead(form) {
+          const all = byMark(rows(form));
+          for (const [link, kind, to] of ways) link.setAttribute("href", `#${kind}-${all.get(to)?.id.slice(2) ?? ""}`);
         }
-        // A question that a person has opened is no change.
+        // A question that a person has opened is no change, nor is another number of a row that a link leads to.
         function isSameRow(known, row, numbers) {
           const closed = known.cloneNode(true);
           placeAs(row, closed);
-          lead(closed, numbers);
+          for (const link of closed.querySelectorAll("a[href^='#']")) {
+            const to = (all, kind, number) => `#${kind}-${numbers.get(number) ?? ""}`;
+            link.setAttribute("href", link.getAttribute("href").replace(/^#([rf])-(\\d+)$/, to));
+          }
           for (const part of closed.querySelectorAll("details[open]")) part.removeAttribute("open");
           return closed.isEqualNode(row);
         }
@@ -240,13 +244,9 @@ package enum ConsoleFiles {
           const number = (row) => row?.id.slice(2);
           const numbers = new Map([...now].map(([mark, row]) => [number(before.get(mark)), number(row)]));
           const gone = rows(form).filter((row) => isField(row) && isTyped(row) && !now.has(mark(row)));
-          for (const row of gone) {
-            const known = number(row);
-            if (!row.matches(".gone")) {
-              titles["not on the page now, and kept below"].push(title(row));
-              leaveBehind(row);
-            }
-            numbers.set(known, number(row));
+          for (const row of gone.filter((row) => !row.matches(".gone"))) {
+            titles["not on the page now, and kept below"].push(title(row));
+            leaveBehind(row);
           }
           for (const row of rows(next)) {
             const there = document.getElementById(row.id);
@@ -266,7 +266,7 @@ package enum ConsoleFiles {
           if (!isSame) {
             form.replaceChildren(...next.childNodes);
             for (const row of gone) form.insertBefore(row, form.querySelector(".save"));
-            if (mistakes) lead(mistakes, numbers);
+            lead(form);
           }
           if (active !== document.activeElement) active.focus();
           const row = held && !held.isConnected && now.get(mark(held));
