@@ -181,8 +181,9 @@ def live(driver, page, field):
 
 
 def load_changed(driver, change):
-    """The page loads itself again, and gets an answer that a script has changed: `next` is its document."""
-    driver.run_later("""
+    """The page loads itself again, and gets an answer that a script has changed: `next` is its document. Returns the
+    address of the stream by which the page follows then."""
+    return driver.run_later("""
         const [done] = arguments, unchanged = window.fetch;
         window.fetch = async (...request) => {
           window.fetch = unchanged;
@@ -191,7 +192,9 @@ def load_changed(driver, change):
           %s
           return new Response(`<!DOCTYPE html>${next.documentElement.outerHTML}`, { status: answer.status });
         };
-        loadAgain().then(done);""" % change)
+        isLeaving = false;
+        due = 0;
+        Promise.resolve(decide()).then(() => done(stream?.url));""" % change)
 
 
 # Another release of the app has an entry more before all others.
@@ -268,30 +271,52 @@ def links(driver, field):
 def connections(driver, page):
     """A page has one connection: a browser has six for one console."""
     driver.go(page)
-    check(driver.wait("stream.readyState === EventSource.OPEN"), "a page follows by a stream")
-    load_changed(driver, "document.title = stream.readyState; next.querySelector('#values').dataset.events += '-';"
-                         "next.querySelector('#facts').innerHTML = '<p id=running data-passing>';")
-    check(driver.run("return document.title") == "2", "which it ends before it loads itself")
-    check(driver.run("return stream.url.endsWith('-')"), "and begins again with the mark of the page that came")
+    is_open = "stream?.readyState === EventSource.OPEN"
+    check(driver.wait(is_open), "a page follows by a stream")
+    url = load_changed(driver, "document.title = stream; next.querySelector('#values').dataset.events += '-';"
+                               "next.querySelector('#facts').innerHTML = '<p id=running data-passing>';")
+    check(driver.run("return document.title") == "null", "which it ends before it loads itself")
+    check(url.endswith("-"), "and begins again with the mark of the page that came")
     check(driver.wait("!document.querySelector('#running')"), "it loads itself again while the running app does not answer")
     load_changed(driver, "next.querySelector('#facts').innerHTML = '<p id=running>';")
-    check(driver.run("return pause") == 1000, "and not because the app does not run")
+    check(driver.wait("due === Infinity && pause === 1000"), "and not because the app does not run")
+    load_changed(driver, "next.querySelector('#values').dataset.events = '/refused';")
+    check(driver.wait(f"{is_open} && !stream.url.endsWith('/refused')"), "it tries again when its stream is refused")
     hide = """
-        Object.defineProperty(document, "hidden", { value: arguments[0], configurable: true });
-        dispatchEvent(new Event("visibilitychange"));
-        return stream.readyState;"""
-    check(driver.run(hide, True) == 2 and driver.run(hide, False) != 2, "it has no stream while nobody sees it")
-    follows = """
-        const [isSent, done] = arguments;
+        const hide = (isHidden) => {
+          Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
+          dispatchEvent(new Event("visibilitychange"));
+          return stream !== null;
+        };"""
+    check(driver.run(hide + "return !hide(true) && hide(false);"), "it has no stream while nobody sees it")
+    # What it has before and after it is hidden and seen, and after a while.
+    leave = hide + """
+        const [isSent, done] = arguments, has = () => stream !== null || loading !== null;
+        due = 0;
+        decide();
+        const { signal } = loading;
         if (isSent) document.querySelector("#values").dispatchEvent(new Event("submit", { bubbles: true }));
-        const loading = loadAgain();
         dispatchEvent(new Event("beforeunload"));
-        loading.then(() => setTimeout(() => done(stream.readyState !== EventSource.CLOSED), 1500));"""
-    check(driver.run_later(follows, False), "it has one again when a person stays")
-    check(not driver.run_later(follows, True), "and none while a form that it has sent has no answer")
-    driver.run("begin()")
-    driver.run_later("window.fetch = () => Promise.reject(); loadAgain().then(arguments[0]);")
-    check(driver.run("return document.querySelector('#stale').textContent").startswith("Not up to date since"),
+        const found = [signal.aborted, has()];
+        hide(true);
+        hide(false);
+        found.push(has());
+        setTimeout(() => done([...found, has()]), 1500);"""
+    check(driver.run_later(leave, False) == [True, False, False, True], "it has one again when a person stays")
+    check(driver.run_later(leave, True) == [True, False, False, False],
+          "and none, and no load, while a form that it has sent has no answer, also when it is hidden and seen again")
+    driver.run("navigation.dispatchEvent(new Event('navigateerror'))")
+    check(driver.wait(is_open), "it follows at once when the form is given up")
+    driver.run("""
+        const own = setTimeout;
+        window.setTimeout = (what, time) => own(what, time < 30000 ? time : time / 30);
+        document.querySelector("#values").dispatchEvent(new Event("submit", { bubbles: true }));
+        dispatchEvent(new Event("beforeunload"));""")
+    stale = "document.querySelector('#stale').textContent"
+    check(driver.wait(f"{stale}.startsWith('Not up to date since')"), "it says so when the form has no answer for long")
+    check(driver.wait(f"{is_open} && {stale} === ''"), "and follows again in the end")
+    driver.run_later("window.fetch = () => Promise.reject(); due = 0; decide().then(arguments[0]);")
+    check(driver.run(f"return {stale}").startswith("Not up to date since"),
           "it says so when it cannot be loaded again")
 
 

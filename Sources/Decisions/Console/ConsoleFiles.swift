@@ -93,8 +93,7 @@ package enum ConsoleFiles {
     /// The script. It replaces rows by those of the page as the console makes it now, and keeps a control that a person
     /// is at or has changed, unless it is locked now. It says when the page is not up to date, and asks before a page
     /// with unsaved text is left. A page has one connection at a time: a browser has six for one console, and each page
-    /// that is open, loads itself or sends a form needs one. So a page that loads or is left gives up its stream first,
-    /// and so does one that nobody sees.
+    /// that is open, loads itself or sends a form needs one.
     package static let script = """
         "use strict";
         const enter = document.getElementById("enter");
@@ -279,14 +278,10 @@ package enum ConsoleFiles {
           const told = Object.entries(titles).filter(([, of]) => of.length > 0);
           if (told.length) news.textContent = told.map(([what, of]) => `${of.join(", ")}: ${what}.`).join(" ");
         }
-        async function load() {
-          const signal = AbortSignal.timeout(patience);
+        async function refresh(signal) {
           const answer = await fetch(location.pathname + location.search, { credentials: "same-origin", signal });
           if (!answer.ok) throw new Error(answer.statusText);
-          return new DOMParser().parseFromString(await answer.text(), "text/html");
-        }
-        async function refresh() {
-          const next = await load();
+          const next = new DOMParser().parseFromString(await answer.text(), "text/html");
           const made = next.getElementById(part.id);
           part.dataset.events = made.dataset.events;
           const facts = next.getElementById("facts");
@@ -307,72 +302,99 @@ package enum ConsoleFiles {
           if (stale.textContent !== line) stale.textContent = line;
         }
         const patience = 30000;
-        let stream, late, next;
-        let isLoading = false;
+        const silence = "the console does not answer.";
+        // The running app has not answered; when it does, the mark of the page is the same.
+        const isPassing = () => document.querySelector("#running[data-passing]") !== null;
+        // The state of the page's one connection, a stream or a load. Each event changes it and has `decide` act on it.
+        let stream = null;
+        let loading = null;
         let isLeaving = false;
-        // Until then the page is not loaded again (LIM-126).
+        // When the page is loaded again, and the time before which it is not (LIM-126).
+        let due = Infinity;
         let rest = 0;
         let pause = 1000;
+        let next, late, back;
+        // Nothing else begins or ends a connection. None is there while nobody sees the page, or it is left: a form
+        // that it has sent needs it.
+        function decide() {
+          clearTimeout(next);
+          if (document.hidden || isLeaving) {
+            loading?.abort();
+            loading = null;
+            unfollow();
+            if (isLeaving) expectAnswer();
+          } else if (!loading) {
+            const wait = due - performance.now();
+            if (wait <= 0) return loadAgain();
+            if (due < Infinity) next = setTimeout(decide, wait);
+            if (!stream && !reasons.load) follow();
+          }
+        }
+        // The page is due after a pause: not all pages at once, and not for ever at this pace.
+        function retry() {
+          due = performance.now() + pause * (1 + Math.random());
+          pause = Math.min(2 * pause, 30000);
+        }
         function unfollow() {
           stream?.close();
+          stream = null;
           clearTimeout(late);
+        }
+        function expectAnswer() {
+          clearTimeout(late);
+          late = setTimeout(() => say("stream", silence), patience);
         }
         // From the mark of the page that is shown: the first event says what it has missed.
         function follow() {
-          if (isLeaving) return;
-          unfollow();
-          if (document.hidden || isLoading) return;
           const own = stream = new EventSource(part.dataset.events);
-          late = setTimeout(() => say("stream", "the console does not answer."), patience);
-          own.addEventListener("open", () => clearTimeout(late));
-          for (const name of ["settings", "device"]) own.addEventListener(name, changed);
+          expectAnswer();
+          own.addEventListener("open", () => {
+            clearTimeout(late);
+            if (!isPassing()) pause = 1000;
+          });
+          for (const name of ["settings", "device"]) own.addEventListener(name, () => {
+            say("stream", "");
+            due = rest;
+            decide();
+          });
           own.addEventListener("current", () => say("stream", ""));
           own.addEventListener("silent", ({ data }) => say("stream", `${data}.`));
           own.addEventListener("error", () => {
-            const advice = own.readyState === EventSource.CLOSED ? " Load the page again." : "";
-            say("stream", `the console does not answer.${advice}`);
+            say("stream", silence);
+            // The console has refused it, and the browser asks no more: the page follows by loads until one is taken.
+            if (own.readyState === EventSource.CLOSED) retry();
+            decide();
           });
         }
-        function changed() {
-          say("stream", "");
-          clearTimeout(next);
-          next = setTimeout(loadAgain, rest - performance.now());
-        }
         async function loadAgain() {
-          if (isLoading) return;
-          isLoading = true;
           unfollow();
-          const why = await refresh().then(() => "", () => "the page cannot be loaded again.");
-          isLoading = false;
+          const own = loading = new AbortController();
+          setTimeout(() => own.abort(), patience);
+          const why = await refresh(own.signal).then(() => "", () => "the page cannot be loaded again.");
+          // One that was ended is still due.
+          if (loading !== own) return;
+          loading = null;
           rest = performance.now() + 500;
+          due = Infinity;
+          if (!why) since = "";
           say("load", why);
-          if (!why) follow();
-          loadLater();
+          if (why || isPassing()) retry();
+          decide();
         }
-        // After a failure, and where the running app has not answered: the mark is the same when it does. Not all pages
-        // at once, and not for ever at this pace.
-        function loadLater() {
-          clearTimeout(next);
-          const isOld = reasons.load || document.querySelector("#running[data-passing]");
-          const isDue = isOld && !document.hidden && !isLeaving;
-          if (!isDue) return void (pause = 1000);
-          next = setTimeout(loadAgain, pause * (1 + Math.random()));
-          pause = Math.min(2 * pause, 30000);
+        function setLeaving(value) {
+          clearTimeout(back);
+          isLeaving = value;
+          decide();
         }
-        function begin() {
-          isLeaving = false;
-          follow();
-          loadLater();
-        }
-        function end() {
-          unfollow();
-          clearTimeout(next);
-        }
+        const stay = () => setLeaving(false);
         if (part) {
-          begin();
-          addEventListener("visibilitychange", () => (document.hidden ? end() : begin()));
-          addEventListener("pagehide", end);
-          addEventListener("pageshow", ({ persisted }) => { if (persisted) begin(); });
+          if (isPassing()) retry();
+          decide();
+          addEventListener("visibilitychange", decide);
+          addEventListener("pagehide", () => setLeaving(true));
+          addEventListener("pageshow", ({ persisted }) => { if (persisted) stay(); });
+          // A person stays, or has given up a form; not all browsers say so.
+          window.navigation?.addEventListener("navigateerror", stay);
         }
         // A typed text is lost with the page, unless its own form sends it or a person has chosen Cancel.
         let isMeant = false;
@@ -388,10 +410,9 @@ package enum ConsoleFiles {
           // The answer to a form takes its time (LIM-127), and needs the connection.
           const wait = isSent && !isAsked ? 2 * patience : 1000;
           isMeant = isSent = false;
-          end();
-          isLeaving = true;
-          // A person may stay.
-          if (part) late = setTimeout(begin, wait);
+          if (!part) return;
+          setLeaving(true);
+          back = setTimeout(stay, wait);
         });
         """
 }
