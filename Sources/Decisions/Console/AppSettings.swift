@@ -70,7 +70,7 @@ struct AppSettings {
     /// The row of a button that may be pressed. Of an app that has not answered for its pages the daemon knows whether
     /// it takes the press: the person has seen the button before.
     func button(_ key: String, on view: PageView) -> PageView.Row? {
-        if running != .noAnswer { return view.rows.first { $0.press == key } }
+        if !running.mayAnswerLater { return view.rows.first { $0.press == key } }
         let entries = tree[view.name]?.specifiers ?? []
         return view.rows.first { row in
             guard case .button = row.kind, entries.indices.contains(row.index), let own = entries[row.index].key else {

@@ -72,7 +72,7 @@ struct SettingsPage {
                 .tag("button", .init("type", "submit"), text: "Search"),
             ])
         // No event says that an app answers again.
-        let mayAnswer = Markup.Attribute.flag("data-passing", if: settings.running == .noAnswer)
+        let mayAnswer = Markup.Attribute.flag("data-passing", if: settings.running.mayAnswerLater)
         let note = settings.running.note.map { Markup.tag("p", .init("id", "running"), mayAnswer, text: $0) }
         let known = [settings.facts?.markup, note].compactMap(\.self)
         return [

@@ -509,6 +509,8 @@ package enum RunningState: Sendable, Equatable {
     case notRunning
     /// It runs, and has not answered in time.
     case noAnswer
+    /// It was not asked, because of other questions that are under way.
+    case busy
     /// It is the app of another device, whose daemon is not asked.
     case elsewhere
     /// The daemon does not know the question.
@@ -529,7 +531,8 @@ package enum RunningState: Sendable, Equatable {
     package init(refusedAs name: String) {
         switch ControlFailureName(word: name) {
         case .notHere: self = .elsewhere
-        case .full, .unreachable: self = .noAnswer
+        case .full: self = .busy
+        case .unreachable: self = .noAnswer
         default: self = .unknown
         }
     }
@@ -546,9 +549,12 @@ package enum RunningState: Sendable, Equatable {
         case .withoutHooks: ["state": "without-hooks"]
         case .notRunning: ["state": "stopped"]
         case .noAnswer: ["state": "silent"]
-        case .elsewhere, .unknown: [:]
+        case .busy, .elsewhere, .unknown: [:]
         }
     }
+
+    /// Whether the app runs, and may answer the next question.
+    package var mayAnswerLater: Bool { self == .noAnswer || self == .busy }
 
     /// A sentence for people about what the page lacks; nil if it lacks nothing.
     package var note: String? {
@@ -556,6 +562,7 @@ package enum RunningState: Sendable, Equatable {
         case .running, .withoutHooks, .unknown: nil
         case .notRunning: "The app does not run: this page is without its buttons, its own values, checks and choices."
         case .noAnswer: "The app does not answer: this page is without its buttons, its own values, checks and choices."
+        case .busy: "The app is at work: this page is without its buttons, its own values, checks and choices."
         case .elsewhere: "The app runs on another device: this page is without its buttons, its own values and choices."
         }
     }

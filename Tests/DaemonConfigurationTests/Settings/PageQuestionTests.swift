@@ -250,6 +250,18 @@ import Testing
         #expect(lines.count == 1 && lines[0].contains("key=first") && app.questions == [.press("first")])
     }
 
+    @Test("CTL-59, SES-81: a page whose question has to wait behind its asker's others is full, and not silent")
+    func waitedPage() throws {
+        let app = try nodes.startApp(with: document)
+        var answers: [ControlAnswer] = []
+        for command in ["settings-press", "settings-page"] {
+            nodes.begin(nodes.secondary, command, body(["key": "test"])) { answers.append($0) }
+        }
+        nodes.run(until: { answers.count == 1 })
+        #expect(answers[0].name == "full" && app.questions == [.press("test")])
+        nodes.run(until: { answers.count == 2 })
+    }
+
     @Test("PAG-26: an edit that lacked the time for its check because it had to wait is full, and is not stored")
     func waited() throws {
         let app = try nodes.startApp(with: document)

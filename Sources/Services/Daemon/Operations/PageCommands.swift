@@ -36,7 +36,10 @@ struct SettingsPageCommand: ControlCommand {
     func run(on node: Node) async throws(ControlFailure) -> PropertyListDictionary {
         if let answer = try await request.forward(.settingsPage, [:], on: node) { return answer }
         try request.checkAllowed(on: node)
-        let state = await node.settings.runningState(of: request.app, for: request.editor.payer)
+        let state: RunningState
+        do throws(SettingsFailure) {
+            state = try await node.settings.runningState(of: request.app, for: request.editor.payer)
+        } catch { throw ControlFailure(error) }
         // The operator may have given the app to another user meanwhile.
         try request.checkAllowed(on: node)
         return state.body

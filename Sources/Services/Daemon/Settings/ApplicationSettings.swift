@@ -297,8 +297,11 @@ final class ApplicationSettings {
         }
     }
 
-    /// The app's decisions about its pages now, as far as it can be asked.
-    func runningState(of app: ApplicationIdentifier, for payer: SettingsPayer) async -> RunningState {
+    /// The app's decisions about its pages now, as far as it can be asked; `busy` if other questions of the asker keep
+    /// it from that.
+    func runningState(
+        of app: ApplicationIdentifier, for payer: SettingsPayer
+    ) async throws(SettingsFailure) -> RunningState {
         do throws(PageQuestionFailure) {
             let answer = try await device.questions.ask(.page, of: app, for: payer)
             return RunningPage(answer).map { .running($0) } ?? .noAnswer
@@ -306,7 +309,8 @@ final class ApplicationSettings {
             switch error {
             case .notRunning: return .notRunning
             case .notAsked: return .withoutHooks
-            case .busy, .noAnswer, .wrongAnswer, .failed: return .noAnswer
+            case .busy: throw .busy
+            case .noAnswer, .wrongAnswer, .failed: return .noAnswer
             }
         }
     }

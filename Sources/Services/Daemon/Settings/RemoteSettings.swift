@@ -359,7 +359,7 @@ final class RemoteSettings {
         guard try await awaitTurn(\.pages, query) else { return [:] }
         let payer = SettingsPayer.pairing(query.pairing)
         try await settings.opened(by: query.app, for: payer) { _, _ in }
-        let running = await settings.runningState(of: query.app, for: payer)
+        let running = try await settings.runningState(of: query.app, for: payer)
         return try await settings.opened(by: query.app, for: payer) { open, whole in
             running.opened(by: open, secrets: whole.secrets)
         }.body
