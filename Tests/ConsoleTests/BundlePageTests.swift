@@ -245,6 +245,45 @@ import Testing
         }
     }
 
+    @Test("CON-18: a value that is the same text as a translated title has no language, and its title has one")
+    func plainValues() throws {
+        let entry: PropertyListValue = ["Type": "PSTitleValueSpecifier", "Values": ["a"], "Titles": ["Name"]]
+        func choices(_ kind: Specifier.Kind, _ key: String) -> Specifier {
+            Specifier(
+                kind,
+                [
+                    "Key": .string(key), "Title": "Name", "Values": ["x", "Ton"], "Titles": ["Name"],
+                    "DefaultValue": "x",
+                ])
+        }
+        let root = [
+            Specifier(.titleValue, ["Key": "t", "Title": "Name", "DefaultValue": "Ton"]),
+            Specifier(.custom, ["Key": "c", "Title": "Name", "DefaultValue": "Ton"]),
+            choices(.multiValue, "m"), choices(.radioGroup, "r"),
+            Specifier(
+                .listGroup, ["Key": "l", "Title": "Name", "DefaultValue": ["a", "Ton"], "ItemSpecifier": entry]),
+        ]
+        var strings = StringsTables()
+        _ = strings.add(["Name": "Ton"], table: "Root", language: "de")
+        let browser = Browser(root.declarations, on: pageTree(["Root": root], strings: strings))
+        browser.languages = "de"
+        for isSigned in [false, true] {
+            if isSigned { for key in ["m", "r"] { browser.rows[key] = ["value": "Ton", "layer": "signed"] } }
+            let page = try #require(browser.get(Browser.page)?.text)
+            let title = "<bdi lang=\"de\">Ton</bdi>"
+            let (value, item) = ("<bdi>Ton</bdi>", "<li><bdi>Ton</bdi>")
+            #expect(page.contains("<output id=\"f-0\">\(value)</output>") && page.contains(">\(title)</"))
+            #expect(page.contains("<output id=\"f-1\">\(value)</output>"))
+            #expect(page.contains(item) && page.contains("<li>\(title)"), "of a list")
+            guard !isSigned else {
+                #expect(page.contains("value=\"Ton\" dir=\"auto\" readonly") && !page.contains("lang=\"de\" aria"))
+                continue
+            }
+            #expect(page.contains("value=\"x\" selected lang=\"de\">Ton<") && page.contains("value=\"Ton\">Ton<"))
+            #expect(page.contains("checked>\(title)") && page.contains("value=\"Ton\">\(value)"))
+        }
+    }
+
     @Test("CON-18: another page is edited at its own address, in the reader's language, and a search finds its rows")
     func child() throws {
         let browser = browser()

@@ -12,25 +12,26 @@ struct ListControl {
 
     var markup: Markup {
         let items = list.list.items
-        let rows = items.enumerated().map { index, item in
-            row(index, item.title.isEmpty ? "Item \(index + 1)" : item.title, isLast: index + 1 == items.count)
-        }
+        let rows = items.indices.map(row)
         return .tag(
             "div", .init("class", "list"), .init("role", "group"), .init("aria-labelledby", "\(list.row.id)-title"),
             of: [items.isEmpty ? .tag("p", text: "No items.") : .tag("ol", of: rows)]
                 + (list.list.add == nil ? [] : [adding]))
     }
 
-    private func row(_ index: Int, _ name: String, isLast: Bool) -> Markup {
-        let title =
-            list.list.isItemEditable
-            ? Markup.tag(
-                "a", .link("href", .item(instance, list: list.key, index: index)), of: [.spoken(name, languages)])
-            : .spoken(name, languages)
+    private func row(_ index: Int) -> Markup {
+        let item = list.list.items[index]
+        let isLast = index + 1 == list.list.items.count
+        let name = item.title.isEmpty ? "Item \(index + 1)" : item.title
+        // An item's own value has no language.
+        let title = Markup.spoken(name, item.isLabelled ? languages : [:])
         var parts = [title]
+        if list.list.isItemEditable {
+            parts = [.tag("a", .link("href", .item(instance, list: list.key, index: index)), of: [title])]
+        }
         if index > 0 { parts.append(button(.up, index, "Move \(name) up", [Markup("\u{2191}")])) }
         if !isLast { parts.append(button(.down, index, "Move \(name) down", [Markup("\u{2193}")])) }
-        if list.list.isDeletable { parts.append(deletion(index, name)) }
+        if list.list.isDeletable { parts.append(deletion(index, name, title)) }
         return .tag("li", of: parts)
     }
 
@@ -40,8 +41,7 @@ struct ListControl {
             of: [.spoken(list.list.addTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Add", languages)])
     }
 
-    private func deletion(_ index: Int, _ name: String) -> Markup {
-        let item = Markup.spoken(name, languages)
+    private func deletion(_ index: Int, _ name: String, _ item: Markup) -> Markup {
         let lost = [Markup("Deletes "), item, Markup(" with all of its values. This cannot be undone.")]
         let button = button(.remove, index, nil, [Markup("Delete "), item])
         return .question([Markup("Delete")], label: "Delete \(name)", lost, button)

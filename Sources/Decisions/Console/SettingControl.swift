@@ -14,6 +14,13 @@ struct SettingControl {
 
     private var languages: [String: String] { fields.languages }
 
+    /// A value of the app has no language, also where it is the same text as one of the page.
+    private func languages(ifLabel isLabel: Bool) -> [String: String] { isLabel ? languages : [:] }
+
+    private var output: Markup {
+        .tag("output", .init("id", row.field), of: [.spoken(row.shown, languages(ifLabel: row.isShownByLabel))])
+    }
+
     var title: [Markup] { image(row.image) + [.spoken(row.name, languages)] }
 
     private func image(_ name: String?) -> [Markup] { name.flatMap { fields.images[$0] }.map { [.image($0)] } ?? [] }
@@ -29,18 +36,19 @@ struct SettingControl {
 
     var markup: Markup {
         if row.isSecret, row.isLabelled { return secret }
-        if !isEditable, let words { return locked(words) }
+        if !isEditable, let words { return locked(words.text, words.language) }
         switch row.kind {
         case .toggle: return toggle
         case .slider(let slider): return range(slider)
         case .text(let traits), .secureText(let traits): return hasLineEnds ? area(traits) : field(traits)
         case .multilineText(let traits): return area(traits)
         case .choice(let choices) where choices.allowsOthers: return suggesting(choices)
-        case .choice(let choices): return menu(choices.options.map { ($0.title, $0.input) }, titleLanguages: languages)
+        case .choice(let choices):
+            return menu(choices.options.map { ($0.title, $0.input, languages(ifLabel: $0.isLabelled)[$0.title]) })
         case .radio(let choices): return radio(choices)
         case .date(let traits): return Markup([date(traits)] + zone + dateText)
         case .titleValue:
-            return Markup([.tag("output", .init("id", row.field), of: [.spoken(row.shown, languages)])] + zone)
+            return Markup([output] + zone)
         case .button:
             if let key = row.press { return .ofOtherForm(SettingsInput.pressed, FieldKey.encode(key), title) }
             return Markup([
@@ -52,9 +60,10 @@ struct SettingControl {
         case .link(let url): return link(.address(url), to: url)
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
         case .page(let name): return .tag("a", .link("href", .settings(fields.instance, page: name)), of: title)
-        case .list(let list): return .tag("ul", of: list.items.map { .tag("li", of: [.spoken($0.title, languages)]) })
+        case .list(let list):
+            let items = list.items.map { Markup.spoken($0.title, languages(ifLabel: $0.isLabelled)) }
+            return .tag("ul", of: items.map { .tag("li", of: [$0]) })
         case .custom(let page):
-            let output = Markup.tag("output", .init("id", row.field), of: [.spoken(row.shown, languages)])
             let value = row.shown.isEmpty ? [] : [output] + zone
             guard let page else { return Markup(value + [.tag("p", text: "The app has a view of its own for it.")]) }
             return Markup([.tag("a", .link("href", .settings(fields.instance, page: page)), of: title)] + value)
@@ -94,23 +103,24 @@ struct SettingControl {
     }
 
     /// The value in words, of a control that HTML cannot make read-only; nil for every other one.
-    private var words: String? {
-        let own: String
+    private var words: (text: String, language: String?)? {
+        var (own, language) = (text, String?.none)
         switch row.kind {
-        case .toggle, .slider: own = text
+        case .toggle, .slider: break
         case .choice(let choices), .radio(let choices):
-            own = choices.options.first { isShown($0.input) }?.title ?? text
+            guard let option = choices.options.first(where: { isShown($0.input) }) else { break }
+            (own, language) = (option.title, languages(ifLabel: option.isLabelled)[option.title])
         case .text, .secureText, .multilineText, .date, .titleValue, .button, .link, .mail, .page, .list, .custom,
             .unsupported:
             return nil
         }
-        return own.isEmpty ? "none" : own
+        return own.isEmpty ? ("none", nil) : (own, language)
     }
 
     /// A value that cannot be edited, in a field that can only be read (CON-23).
-    private func locked(_ words: String) -> Markup {
+    private func locked(_ words: String, _ language: String?) -> Markup {
         let title = Markup.Attribute.optional("aria-labelledby", row.isLabelled ? nil : "\(row.id)-title")
-        let lang = Markup.Attribute.optional("lang", languages[words])
+        let lang = Markup.Attribute.optional("lang", language)
         let field =
             Self.hasLineEnds(words)
             ? Markup.tag(
@@ -126,7 +136,7 @@ struct SettingControl {
     /// A box has two states; a value that may be neither is a menu.
     private var toggle: Markup {
         guard !row.allowsNothing, ["on", "off"].contains(text) else {
-            return menu((row.allowsNothing ? [("none", "")] : []) + [("yes", "on"), ("no", "off")])
+            return menu((row.allowsNothing ? [("none", "", nil)] : []) + [("yes", "on", nil), ("no", "off", nil)])
         }
         // A box that is not ticked sends nothing, and of two fields of a name the last counts.
         let off = Markup.hidden(fieldName, "off")
@@ -208,30 +218,29 @@ struct SettingControl {
     }
 
     /// The value that is none of the entries has one, too.
-    /// - Parameter titleLanguages: those of the app's titles, by these; empty where the titles are the console's own.
-    private func menu(
-        _ entries: [(title: String, text: String)], titleLanguages: [String: String] = [:]
-    ) -> Markup {
+    private func menu(_ entries: [(title: String, text: String, language: String?)]) -> Markup {
         let isListed = entries.contains { isShown($0.text) }
-        let present = [(title: text.isEmpty ? "none" : text, text: text)]
+        let present = [(title: text.isEmpty ? "none" : text, text: text, language: String?.none)]
         return .tag(
             "select", .init("id", row.field), name, described, invalid,
             of: ((isListed ? [] : present) + entries).map { entry in
                 .tag(
                     "option", .init("value", entry.text), .flag("selected", if: isShown(entry.text)),
-                    .optional("lang", titleLanguages[entry.title]), text: entry.title)
+                    .optional("lang", entry.language), text: entry.title)
             })
     }
 
     /// The value that is none of the choices stands behind them.
     private func radio(_ choices: PageView.Choices) -> Markup {
         let isListed = choices.options.contains { isShown($0.input) }
-        let present = isListed || text.isEmpty ? [] : [radioButton(text, [.spoken(text, languages)])]
+        let present = isListed || text.isEmpty ? [] : [radioButton(text, [.spoken(text, [:])])]
         return .tag(
             "div", .init("class", "radio"), .init("role", "radiogroup"),
             .init("aria-labelledby", "\(row.id)-title"), described, invalid,
-            of: choices.options.map { radioButton($0.input, image($0.image) + [.spoken($0.title, languages)]) }
-                + present)
+            of: choices.options.map {
+                radioButton(
+                    $0.input, image($0.image) + [.spoken($0.title, languages(ifLabel: $0.isLabelled))])
+            } + present)
     }
 
     private func radioButton(_ input: String, _ title: [Markup]) -> Markup {

@@ -165,6 +165,7 @@ private struct PageMaking {
                 kind(specifier, declaration, value)
             }
         let name = title(specifier, kind, value)
+        let shown = picked?.shown.map { (text: $0, isLabel: false) } ?? shown(dated, kind, declaration, specifier)
         let readable = isSecret ? nil : declaration
         let hiddenEdit: String? =
             stored?.isHiddenEdit == true ? beside(stored?.edit, kind, readable, specifier) : nil
@@ -175,7 +176,7 @@ private struct PageMaking {
             title: name, subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.image(.image),
             alignment: specifier.alignment, value: value,
-            shown: isSecret ? "" : picked?.shown ?? shown(dated, kind, declaration, specifier),
+            shown: isSecret ? "" : shown.text, isShownByLabel: !isSecret && shown.isLabel,
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
             shownDefault: isSecret || picked != nil ? "" : zoned(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: stored?.isEdited ?? false,
@@ -423,10 +424,11 @@ private struct PageMaking {
         let options = values.enumerated().map { id, stored -> PageView.Option in
             let label = labels.index(of: stored)
             let ofPage = running == nil ? label : nil
+            let title = ofPage.flatMap { labels.title($0) }
             let own = names.index(of: stored).map { allowed[$0].label }
             return PageView.Option(
                 id: id, input: stored.map { PageInput.text(ofChoice: $0, declaration) } ?? "",
-                title: text(ofPage.flatMap { labels.title($0) } ?? own ?? stored?.description ?? ""),
+                title: text(title ?? own ?? stored?.description ?? ""), isLabelled: title != nil,
                 shortTitle: ofPage.flatMap { labels.shortTitle($0) }.map(text),
                 image: label.flatMap { labels.image($0) },
                 value: stored)
@@ -470,9 +472,9 @@ private struct PageMaking {
                 entry.key == item.key && entry.isSecure
             } == true
         let items = all.prefix(ListDraft.itemLimit).map { value in
-            PageView.Item(
-                title: hasSecretTitle ? item.title.map(text) ?? "" : itemTitle(value, item, labels),
-                page: item.page.flatMap { tree[$0]?.name })
+            let title = itemTitle(hasSecretTitle ? nil : value, item, labels)
+            return PageView.Item(
+                title: title.text, isLabelled: title.isLabel, page: item.page.flatMap { tree[$0]?.name })
         }
         return .list(
             PageView.List(
@@ -481,11 +483,13 @@ private struct PageMaking {
     }
 
     /// The value of the item's key in a dictionary, else the value itself, with the label that the item has for it.
-    private func itemTitle(_ value: PropertyListValue, _ item: Specifier, _ labels: ChoiceLabels) -> String {
-        let own = value.dictionaryValue.map { dictionary in item.key.flatMap { dictionary[$0] } } ?? value
-        guard let own else { return item.title.map(text) ?? "" }
-        let label = labels.index(of: own).flatMap { labels.title($0) }
-        return label.map(text) ?? own.stringValue ?? own.description
+    private func itemTitle(
+        _ value: PropertyListValue?, _ item: Specifier, _ labels: ChoiceLabels
+    ) -> (text: String, isLabel: Bool) {
+        let own = value?.dictionaryValue.map { dictionary in item.key.flatMap { dictionary[$0] } } ?? value
+        guard let own else { return (item.title.map(text) ?? "", true) }
+        if let label = labels.index(of: own).flatMap({ labels.title($0) }) { return (text(label), true) }
+        return (own.stringValue ?? own.description, false)
     }
 
     // MARK: values for people
@@ -509,25 +513,26 @@ private struct PageMaking {
     private func zoned(
         _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
     ) -> String {
-        let text = shown(value, kind, declaration, specifier)
+        let text = shown(value, kind, declaration, specifier).text
         return PageView.Row.zone(of: value, shownAs: text, kind).map { "\(text) \($0)" } ?? text
     }
 
     private func shown(
         _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
-    ) -> String {
+    ) -> (text: String, isLabel: Bool) {
         if case .choice(let choices) = kind, let chosen = choices.title(of: value) { return chosen }
         if case .radio(let choices) = kind, let chosen = choices.title(of: value) { return chosen }
-        guard let value else { return "" }
+        guard let value else { return ("", false) }
         switch kind {
-        case .date(let traits): return PageInput.shown(value, traits)
-        case .list(let list): return String(list.items.count)
+        case .date(let traits): return (PageInput.shown(value, traits), false)
+        case .list(let list): return (String(list.items.count), false)
         // Perhaps because it has too many labels.
-        case .unsupported: return PageInput.shown(value, declaration)
+        case .unsupported: break
         default:
             let labels = ChoiceLabels(specifier, declaration)
-            return labels.index(of: value).flatMap { labels.title($0) }.map(text) ?? PageInput.shown(value, declaration)
+            if let label = labels.index(of: value).flatMap({ labels.title($0) }) { return (text(label), true) }
         }
+        return (PageInput.shown(value, declaration), false)
     }
 }
 
@@ -549,7 +554,8 @@ extension PageView.Row {
     fileprivate init(index: Int, kind: PageView.Kind) {
         self.init(
             index: index, key: nil, type: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil,
-            alignment: .natural, value: nil, shown: "", input: "", date: nil, shownDefault: "", layer: nil,
+            alignment: .natural, value: nil, shown: "", isShownByLabel: false, input: "", date: nil, shownDefault: "",
+            layer: nil,
             isEdited: false, hiddenEdit: nil, notLoaded: nil, author: nil, tag: [], allowsNothing: false, range: nil,
             lock: .noValue, needsRestart: false, isSecret: false, error: nil, press: nil)
     }
@@ -557,8 +563,9 @@ extension PageView.Row {
 
 extension PageView.Choices {
     /// The title of the option that has the value; an option may stand for no value.
-    fileprivate func title(of value: PropertyListValue?) -> String? {
-        options.first { $0.value == value }.map { $0.shortTitle ?? $0.title }
+    fileprivate func title(of value: PropertyListValue?) -> (text: String, isLabel: Bool)? {
+        guard let option = options.first(where: { $0.value == value }) else { return nil }
+        return option.shortTitle.map { ($0, true) } ?? (option.title, option.isLabelled)
     }
 }
 
