@@ -29,6 +29,8 @@ package final class Client: ByteStreamDelegate {
     /// The answer to a reload.
     package var reloadAnswer: PropertyListDictionary = ["tandem.verdict": "applied"]
     private var answer: ((ConfigurationOffer) -> OfferReply?)?
+    /// The failure that is the answer to everything that the daemon offers.
+    package var offerFailure: SessionError?
     /// The questions about its pages that it has got.
     package private(set) var questions: [PageQuestion] = []
     /// The person whom each of them has named.
@@ -164,6 +166,9 @@ package final class Client: ByteStreamDelegate {
     }
 
     private func answer(_ envelope: Envelope) throws {
+        if let offerFailure, let app = envelope.app, let pairing = envelope.pairing, let id = envelope.id {
+            return try send(offerFailure.failure(app: app, pairing: pairing, id: id))
+        }
         guard let answer else { return }
         let message = try envelope.dictionaryBody()
         var body: PropertyListDictionary?

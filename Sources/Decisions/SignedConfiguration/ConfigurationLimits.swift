@@ -68,9 +68,9 @@ package enum ConfigurationLimits {
     /// Time between two reports about the loading of what is applied (LIM-141): two builds of an app that start in turn
     /// must not fill the queue.
     package static let loadReports = Duration.seconds(3_600)
-    /// Offers in a row that an app could not judge, or had no room for, and that are made again at the next tick, and
-    /// the time between the later ones, and between reloads that it cannot judge (LIM-142): a file that stays
-    /// unreadable must not cost an offer and a rewrite every 10 s for ever.
+    /// Offers in a row that an app could not judge, or offers and reloads that it had no room for, which are made again
+    /// at the next tick, and the time between the later ones, and between reloads that it cannot judge (LIM-142): a
+    /// file that stays unreadable must not cost an offer and a rewrite every 10 s for ever.
     package static let unjudgedOffers = 6
     package static let unjudgedPause = Duration.seconds(600)
     /// Secondaries of one statement of a carrier (LIM-94): with the longest names and targets they fit an envelope.

@@ -14,6 +14,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)), .serialized) struct ApplyWaitTests {
     private let nodes: TwoNodes
+    private let full = SessionError(.deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages")
 
     init() throws {
         nodes = try TwoNodes()
@@ -123,22 +124,24 @@ import Testing
 
     @Test func `CFG-43: an app with too many unread messages gets the configuration once it has room again`() throws {
         let app = try nodes.startApp()
-        let full = SessionError(.deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages")
-        let envelope = try nodes.envelope(1)
-        app.answerOffers { _ in nil }
-        app.onFrame = { client, _, frame in
-            guard frame.kind == .configuration, let app = frame.app, let pairing = frame.pairing, let id = frame.id
-            else { return }
-            try? client.send(try full.failure(app: app, pairing: pairing, id: id))
-        }
-        #expect(nodes.verdict(envelope) == "waiting-for-app")
+        app.offerFailure = full
+        #expect(nodes.verdict(try nodes.envelope(1)) == "waiting-for-app")
         // More often than an offer has attempts.
-        nodes.run(until: { app.offers.count == 5 })
+        nodes.run(until: { app.received(.configuration).count == 5 })
         #expect(nodes.lines("no verdict of the app, the configuration waits").count >= 4)
-        app.onFrame = nil
-        app.judgeOffers(to: nodes.app, trusting: nodes.signer, on: nodes.clock)
+        app.offerFailure = nil
         nodes.run(until: { nodes.reported() == "applied" })
         #expect(try state() == "applied")
+    }
+
+    @Test func `CFG-43, CFG-42: an app with too many unread messages reads its files once it has room again`() throws {
+        let app = try nodes.startApp()
+        #expect(nodes.verdict(try nodes.envelope(1) { $0.lifetime = 60 }) == "applied")
+        app.offerFailure = full
+        nodes.clock.advance(by: .seconds(75))
+        #expect(try state() == "none" && app.reloads == 0)
+        app.offerFailure = nil
+        nodes.run(until: { app.reloads == 1 })
     }
 
     @Test

@@ -71,4 +71,8 @@ final class LoneHost: ConfigurationHost {
         offers.append((body, completion))
         offeredPairings.append(pairing)
     }
+
+    func reload(_ body: [UInt8], to subject: KeySubject, then completion: @escaping (OfferOutcome) -> Void) {
+        offer(body, to: subject, pairing: .zero, then: completion)
+    }
 }

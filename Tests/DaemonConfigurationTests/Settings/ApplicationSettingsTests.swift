@@ -269,6 +269,12 @@ import Testing
         #expect(set(["volume": 80]).code == 0)
         nodes.run(until: { app.reloads == 1 })
         #expect(set(["volume": 80]).code == 0 && app.reloads == 1)
+        app.offerFailure = SessionError(.deliveryFailed, .inboxFull, reason: "too many unread messages")
+        #expect(set(["volume": 85]).code == 0)
+        nodes.clock.advance(by: .seconds(5))
+        app.offerFailure = nil
+        #expect(app.reloads == 1, "it has no room for the message (CFG-43)")
+        nodes.run(until: { app.reloads == 2 })
         app.disconnect()
         #expect(set(["volume": 90]).code == 0)
         try nodes.restart(.secondary)

@@ -103,6 +103,7 @@ package final class LocalEndpoint {
     let scheduler: any Scheduler
     let log: LogHandler
     let pendingOffers: PendingOffers
+    private lazy var reloads = AppReloads(of: self)
     let accounts: LocalAccounts
     let seats: LocalSeats
     package let registrations: ApplicationRegistrations
@@ -354,6 +355,7 @@ package final class LocalEndpoint {
     func left(_ connection: HostAppConnection, _ application: ConnectedApplication, inOrder: Bool) {
         release(application.app, from: connection)
         pendingOffers.closed(connection.number)
+        reloads.closed(connection.number)
         outlets?.disconnected(application, inOrder)
     }
 
@@ -388,6 +390,19 @@ package final class LocalEndpoint {
         } catch {
             scheduler.atEndOfTurn { completion(.failed(error)) }
         }
+    }
+
+    /// Has an app read its files again (CFG-42), once it has room for the message.
+    /// - Parameters:
+    ///   - body: the message.
+    ///   - completion: as for an offer.
+    package func reload(
+        _ body: [UInt8], to app: ApplicationIdentifier, completion: @escaping (OfferOutcome) -> Void
+    ) {
+        guard let connection = receivers[app] else {
+            return scheduler.atEndOfTurn { completion(.notConnected) }
+        }
+        reloads.send(body, to: app, over: connection.number, completion: completion)
     }
 
     private func frame(

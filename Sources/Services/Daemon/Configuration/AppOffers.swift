@@ -81,17 +81,19 @@ final class AppOffers {
         // Zero stands for a configuration that came through no pairing.
         let pairing = slot(key)?.staged?.deliveries.newest?.pairing ?? .zero
         let (writes, switches) = (files.chainWrites(of: key.subject), switches[key.subject])
-        send(offer.message, to: key.subject, through: pairing) { [weak self] outcome in
+        let completion: (OfferOutcome) -> Void = { [weak self] outcome in
             guard let self else { return }
             guard switches == self.switches[key.subject] else { return offerEnded(key) }
             ended(outcome, key, digest, since: writes)
         }
+        guard let body = try? PropertyListWriter.write(offer.message) else { return completion(.notConnected) }
+        context.device.offer(body, to: key.subject, pairing: pairing, then: completion)
     }
 
     /// Has an app read that it has no files, because no primary is chosen. Nothing is applied that its answer could be
     /// about.
     func reloadNothing(_ subject: KeySubject) {
-        send(ConfigurationOffer.reloadMessage, to: subject, through: .zero) { _ in }
+        context.device.reload(ConfigurationService.reloadBody, to: subject) { _ in }
     }
 
     /// Has the app of a slot read its files again. One that does not load what is applied says so (CFG-42).
@@ -101,7 +103,7 @@ final class AppOffers {
     ///   first answer that it cannot judge what is applied, or has loaded other bytes.
     private func reload(_ key: ConfigurationSlotKey, isRepeated: Bool) {
         let writes = files.chainWrites(of: key.subject)
-        send(ConfigurationOffer.reloadMessage, to: key.subject, through: .zero) { [weak self] outcome in
+        context.device.reload(ConfigurationService.reloadBody, to: key.subject) { [weak self] outcome in
             // The app may see the files of another slot by now.
             guard let self, context.isShown(key), let slot = self.slot(key) else { return }
             // It says nothing about what is applied.
@@ -165,15 +167,6 @@ final class AppOffers {
             let transition = await receiver?.perform(key) { slot, _ in slot.reloaded() }
             receiver?.logVerdict(transition, of: key)
         }
-    }
-
-    /// Sends a message to an app, over its receiving connection.
-    private func send(
-        _ message: PropertyListDictionary, to subject: KeySubject, through pairing: UniqueIdentifier,
-        completion: @escaping (OfferOutcome) -> Void
-    ) {
-        guard let body = try? PropertyListWriter.write(message) else { return completion(.notConnected) }
-        context.device.offer(body, to: subject, pairing: pairing, then: completion)
     }
 
     // MARK: ends

@@ -42,4 +42,7 @@ protocol ConfigurationHost: AnyObject {
     func offer(
         _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
         then completion: @escaping (OfferOutcome) -> Void)
+
+    /// Likewise the message that has the app read its files again, once the app has room for it (CFG-43).
+    func reload(_ body: [UInt8], to subject: KeySubject, then completion: @escaping (OfferOutcome) -> Void)
 }

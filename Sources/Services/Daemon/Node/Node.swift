@@ -199,7 +199,7 @@ package final class Node {
             },
             signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? SignedValues() },
             reload: { app, done in
-                local.endpoint(of: app).offer(ConfigurationService.reloadBody, to: app, pairing: .zero) { _ in done() }
+                local.endpoint(of: app).reload(ConfigurationService.reloadBody, to: app) { _ in done() }
             },
             questions: PageQuestions(
                 to: PageQuestions.Surroundings(

@@ -66,4 +66,8 @@ final class NodeConfigurationHost: ConfigurationHost {
     ) {
         local[subject.role].offer(body, to: subject.application, pairing: pairing, completion: completion)
     }
+
+    func reload(_ body: [UInt8], to subject: KeySubject, then completion: @escaping (OfferOutcome) -> Void) {
+        local[subject.role].reload(body, to: subject.application, completion: completion)
+    }
 }

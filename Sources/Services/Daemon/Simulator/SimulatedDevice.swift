@@ -246,6 +246,11 @@ extension SimulatedPeers: ConfigurationHost {
         guard let endpoint else { return completion(.notConnected) }
         endpoint.offer(body, to: subject.application, pairing: pairing, completion: completion)
     }
+
+    func reload(_ body: [UInt8], to subject: KeySubject, then completion: @escaping (OfferOutcome) -> Void) {
+        guard let endpoint else { return completion(.notConnected) }
+        endpoint.reload(body, to: subject.application, completion: completion)
+    }
 }
 
 /// A path to the router of another simulated device.
