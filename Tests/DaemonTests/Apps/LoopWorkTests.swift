@@ -143,6 +143,23 @@ private final class Answerer: ControlResponder {
         #expect(begun == 5 && wait(2000, 512 << 10), "what has had its turn leaves its room")
     }
 
+    @Test("LIM-47, LIM-159: an operator's requests wait up to all that the others' leave")
+    func shareOfOperators() {
+        let work = LoopWork(on: scheduler, operators: [0])
+        func wait(_ user: UInt32, _ bytes: Int) -> Bool { work.wait(of: user, holding: bytes) {} }
+        #expect(wait(2000, 2 << 20) && wait(0, 512 << 10))
+        #expect(!wait(2000, 1) && wait(0, 1 << 20) && wait(0, 512 << 10) && !wait(0, 1))
+    }
+
+    @Test("LIM-47, LIM-159: root and the daemon's user are the operators of a device")
+    func operators() throws {
+        let work = device.endpoint.accounts.work
+        for user in [0, Simulation.user, 2000] as [UInt32] {
+            #expect(work.wait(of: user, holding: 1) {})
+            #expect(work.wait(of: user, holding: 1200 << 10) {} == (user != 2000))
+        }
+    }
+
     @Test("SES-93, LIM-159: a request that has to wait beyond the share is answered full, and another user's is not")
     func full() throws {
         let answerer = Answerer(TurnCount(of: scheduler, turns: 0))

@@ -88,9 +88,10 @@ final class LocalAccounts {
     private var warningPaces = LogPaces<UInt32>(burst: LocalAccounts.warnings)
     private var infoPaces = LogPaces<UInt32>(burst: Limits.applications)
 
-    init(scheduler: any Scheduler, log: @escaping LogHandler) {
+    /// - Parameter operators: root and the daemon's user.
+    init(scheduler: any Scheduler, operators: Set<UInt32>, log: @escaping LogHandler) {
         self.scheduler = scheduler
-        work = LoopWork(on: scheduler)
+        work = LoopWork(on: scheduler, operators: operators)
         sink = log
     }
 

@@ -133,9 +133,10 @@ package final class LocalEndpoint {
         self.log = log
         scheduler = relay.scheduler
         pendingOffers = PendingOffers(scheduler: relay.scheduler)
-        accounts = sibling?.accounts ?? LocalAccounts(scheduler: relay.scheduler, log: log)
-        self.registrations = registrations ?? ApplicationRegistrations(operators: options.operators)
-        seats = LocalSeats(connections: options.connectionLimit, privileged: options.operators)
+        let operators = options.operators
+        accounts = sibling?.accounts ?? LocalAccounts(scheduler: relay.scheduler, operators: operators, log: log)
+        self.registrations = registrations ?? ApplicationRegistrations(operators: operators)
+        seats = LocalSeats(connections: options.connectionLimit, privileged: operators)
     }
 
     /// The endpoint of the other side of a device (SES-83): an app is on one of the two, and a user's share is that of

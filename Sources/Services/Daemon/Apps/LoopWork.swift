@@ -12,11 +12,16 @@ final class LoopWork {
     private static var bytes: Int { 4 << 20 }
 
     private let scheduler: any Scheduler
+    private let operators: Set<UInt32>
     private var turns = WorkTurns<UInt32?, () -> Void>(limit: LoopWork.pieces)
-    private var held = SharedResource<UInt32>(total: LoopWork.bytes)
+    private var held: SharedResource<UInt32>
     private var isNextTurnDue = false
 
-    init(on scheduler: any Scheduler) { self.scheduler = scheduler }
+    /// - Parameter operators: users whose requests may wait up to all that the others' leave (LIM-47).
+    init(on scheduler: any Scheduler, operators: Set<UInt32> = []) {
+        (self.scheduler, self.operators) = (scheduler, operators)
+        held = SharedResource(total: Self.bytes, privileged: operators)
+    }
 
     /// Whether a piece may begin now; if so, it is the caller's to do, and else it waits by ``wait(of:_:)``.
     func beginsNow() -> Bool {
@@ -53,7 +58,7 @@ final class LoopWork {
         // The pieces that are dropped here end after the access to the queue.
         var dropped = WorkTurns<UInt32?, () -> Void>(limit: Self.pieces)
         swap(&dropped, &turns)
-        held = SharedResource(total: Self.bytes)
+        held = SharedResource(total: Self.bytes, privileged: operators)
     }
 
     /// Waits for a later turn, in which work that is under way goes on.
