@@ -5,6 +5,7 @@ import Glibc
 import TandemBase
 import TandemDaemon
 import TandemDaemonTestSupport
+import TandemPropertyList
 import TandemTestSupport
 import Testing
 
@@ -80,6 +81,36 @@ import Testing
         let error = #expect(throws: NodeError.self) { try nodes.make(nodes.options(.primary)) }
         #expect(error?.description.contains("chown 0 \(path)") == true, "\(error as Any)")
         #expect(chown(path, 0, gid_t.max) == 0)
+        nodes.stop()
+    }
+
+    @Test func `PAR-25: another device's key file beside a store is a warning at each start, until peers take its key`()
+        throws
+    {
+        let message = "the key file is not the one that paired devices know: they refuse this device"
+        func exchange(_ key: [UInt8]?) throws {
+            nodes.stop(.primary)
+            nodes.directory.write(try #require(key), to: "primary-state/device.pem")
+            try nodes.start(.primary)
+        }
+        let path = nodes.directory.path("primary-state/device.pem")
+        let own = TemporaryDirectory.read(path)
+        let other = TemporaryDirectory.read(nodes.directory.path("secondary-state/device.pem"))
+        let before = try nodes.status(of: nodes.primary)["fingerprint"]?.stringValue ?? "-"
+        try exchange(other)
+        try exchange(own)
+        #expect(!nodes.hasNoted(message), "nobody knows the device yet")
+        try nodes.pair()
+        try nodes.restart(.primary)
+        #expect(!nodes.hasNoted(message))
+        try exchange(other)
+        try nodes.restart(.primary)
+        let lines = nodes.lines(message)
+        #expect(lines.count == 2 && lines.allSatisfy { $0.contains(path) && $0.contains(before) }, "\(lines)")
+        try exchange(own)
+        nodes.waitForLink()
+        try nodes.restart(.primary)
+        #expect(nodes.lines(message).count == 2)
         nodes.stop()
     }
 

@@ -166,13 +166,15 @@ extension RowSpace {
     static let counterpart = RowSpace(rawValue: 3)
     /// Applications that were removed or assigned, as long as something of them is left.
     static let leaving = RowSpace(rawValue: 4)
+    /// One row: the pin by which paired devices know this device. An unreleased version had 5 for another mark.
+    static let acceptedKey = RowSpace(rawValue: 6)
 }
 
 /// A device's two keys: the one that its TLS certificate is made from, which peers pin, and the one that signs its
 /// reports. Made once, at the first start, each in a file of mode 0600 in the state directory. A file that others can
 /// read is refused, and a lost one is never replaced silently: that would make it another device.
 struct DeviceKeys {
-    fileprivate static let deviceFile = "device.pem"
+    static let deviceFile = "device.pem"
     private static let reportFile = "report.pem"
     fileprivate static let files = [deviceFile, reportFile]
     /// Far above the PEM of the largest key that the policy admits.

@@ -49,6 +49,8 @@ final class LinkService {
     private(set) var hasBeenLinked = false
     /// Called with the pairing whose link has come or gone.
     var whenChanged: (UniqueIdentifier) -> Void = { _ in }
+    /// Called for each link that is ready.
+    var whenReady: () -> Void = {}
 
     init(
         _ context: LinkContext, own: PairingRegistry.OwnDevice, pairings: PairingService, relay: Relay,
@@ -295,6 +297,7 @@ extension LinkService: LinkHost {
 
     package func linkDidBecomeReady(_ link: Link) {
         hasBeenLinked = true
+        whenReady()
         let isSameRun = noteRun(of: link)
         whenChanged(link.pairing)
         let endpoint = LinkEndpoint(link, queue: context.queue, number: relay.nextNumber())

@@ -36,6 +36,7 @@ package final class Node {
     private let network: any NodeNetwork
     private let log: LogHandler
     private let store: LoopStore
+    private let acceptedKey: AcceptedKey
     private let files: FileDelivery
     private let router: DeviceRouter
     private let directories: PairingDirectories
@@ -86,6 +87,7 @@ package final class Node {
                 try CounterpartApplications(rows: try device.rows(in: .counterpart), path: device.store.path),
                 in: store), scheduler: loop, log: log)
         let own = device.ownDevice(named: options.name)
+        acceptedKey = AcceptedKey(own: own.pin, rows: try device.rows(in: .acceptedKey), in: store)
         pairings = PairingService(
             CommittedState(try device.registry(), in: store), own: own, vendor: vendor, installed: installed,
             scheduler: loop, log: log)
@@ -247,6 +249,7 @@ package final class Node {
         configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
         pairings.node = self
         counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
+        links.whenReady = { [acceptedKey] in acceptedKey.linked() }
         links.whenChanged = { [weak self] in self?.health.linkChanged($0) }
         router.onTrace { [tracing] in tracing.note($0) }
         router.connect(
@@ -336,7 +339,9 @@ package final class Node {
                 .info, "started", .text("role", options.role.rawValue), .text("local", options.local),
                 .text("other", options.localOther ?? "none"),
                 .text("listening", places), .text("state", options.state)))
-        let notes = StartNotes(options: options, device: device, installed: installed.state, pairings: pairings.all)
+        let notes = StartNotes(
+            options: options, device: device, installed: installed.state, pairings: pairings.all,
+            otherPin: acceptedKey.other)
         for line in notes.lines { log(line) }
     }
 

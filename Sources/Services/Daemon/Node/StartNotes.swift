@@ -2,6 +2,7 @@
 // daemon from starting.
 
 import TandemBase
+import TandemCrypto
 import TandemFiles
 import TandemPairing
 
@@ -11,10 +12,12 @@ struct StartNotes {
     let device: DeviceState
     let installed: InstalledApplications
     let pairings: [PairingRecord]
+    /// The pin by which paired devices know this device, if it is not its own.
+    let otherPin: KeyIdentifier?
 
     /// The lines of the log, in a stable order.
     var lines: [LogEvent] {
-        let warnings = [otherApplications, unreachable, listable, invalidSignatures].compactMap(\.self)
+        let warnings = [otherKey, otherApplications, unreachable, listable, invalidSignatures].compactMap(\.self)
         return opened + warnings + otherOwners
     }
 
@@ -23,6 +26,17 @@ struct StartNotes {
             let message: StaticString = "other users can now pass through this directory, because localGroup is set"
             return LogEvent(.info, message, .text("path", path))
         }
+    }
+
+    private var otherKey: LogEvent? {
+        guard let otherPin, !pairings.isEmpty else { return nil }
+        let message: StaticString = "the key file is not the one that paired devices know: they refuse this device"
+        let path = "\(options.state)/\(DeviceKeys.deviceFile)"
+        return LogEvent(
+            .warning, message, .text("path", path),
+            .text("fingerprint", device.keys.device.publicKey.identifier.fingerprint),
+            .text("expected", otherPin.fingerprint),
+            .text("remedy", "stop the daemon and put the expected key back from a backup, or unpair and pair again"))
     }
 
     private var otherApplications: LogEvent? {
