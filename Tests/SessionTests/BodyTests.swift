@@ -46,6 +46,14 @@ struct BodyTests {
         }
     }
 
+    @Test("SES-5, LIM-160: an anchor that is too long or not ASCII is read as an empty one")
+    func costlyAnchors() throws {
+        func anchor(_ text: String) throws -> String? { try Registration(body: Registration(anchor: text).body).anchor }
+        let longest = String(repeating: "A", count: 24_576)
+        #expect(try anchor(longest) == longest && anchor(longest + "A") == "")
+        #expect(try anchor("s" + String(repeating: "\u{345}", count: 40)) == "" && anchor("K\u{E9}") == "")
+    }
+
     @Test("SET-84 LIM-107: the manifest's texts travel with the features, and other texts are refused")
     func identities() throws {
         let identity = ApplicationIdentity(name: "Küche", version: "1.2", icon: "icon.png")

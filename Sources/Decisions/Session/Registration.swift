@@ -45,7 +45,7 @@ package struct Registration: Sendable, Equatable {
     package init(body: PropertyListDictionary) throws(WireError) {
         let fields = BodyFields(body)
         receives = try fields.boolean("receives", absent: true)
-        anchor = try fields.optionalText("anchor")
+        anchor = try fields.optionalPEM("anchor")
         identifier = try fields.optionalCustomIdentifier("identifier")
         allowsInvalidSignatures = try fields.boolean("allowsInvalidSignatures", absent: false)
         features = try ApplicationFeatures(fields)

@@ -362,9 +362,6 @@ package struct ChainStep: Sendable, Equatable {
 /// The text form of a key set (CFG-90): a PEM block, so that code and people carry it as they carry a public key.
 package enum KeySetText {
     private static let label = "TANDEM KEY SET"
-    /// Base64 with line ends, and the two lines around it.
-    private static let longest = ConfigurationLimits.keyStatement * 3 / 2
-
     package static func text(of envelope: [UInt8]) -> String { PEMText.write(envelope, label: label) }
 
     package static func isKeySet(_ text: String) -> Bool {
@@ -372,7 +369,7 @@ package enum KeySetText {
     }
 
     static func bytes(of text: String) throws(VerificationFailure) -> [UInt8] {
-        do { return try PEMText.read(text, label: label, limit: longest) } catch {
+        do { return try PEMText.read(text, label: label, limit: Limits.pem) } catch {
             throw VerificationFailure(.noKey, error.description)
         }
     }

@@ -125,10 +125,13 @@ extension BodyFields {
 
     package func role(_ key: String) throws(WireError) -> DeviceRole { try choice(key, "primary or secondary") }
 
-    /// UTF-8 text that is kept as data.
-    package func optionalText(_ key: String) throws(WireError) -> String? {
+    /// PEM text that is kept as data. Other text, which is compared by Unicode and may be as long as a frame, reads as
+    /// an empty one (LIM-160): no key either.
+    package func optionalPEM(_ key: String) throws(WireError) -> String? {
         try optional(key, "data of UTF-8") { value in
-            value.dataValue.flatMap { String(validating: $0, as: UTF8.self) }
+            value.dataValue.flatMap { String(validating: $0, as: UTF8.self) }.map { text in
+                text.utf8.count <= Limits.pem && text.utf8.allSatisfy { $0 < 0x80 } ? text : ""
+            }
         }
     }
 
@@ -166,6 +169,11 @@ extension PropertyListValue {
     package var targetValue: PairedIdentifier? { stringValue.flatMap { try? PairedIdentifier(text: $0) } }
 
     package var roleValue: DeviceRole? { choiceValue() }
+
+    /// A text that may be a key of a dictionary (LIM-12); nil for one that is too long, which is never compared.
+    package var keyValue: String? {
+        stringValue.flatMap { (1...PropertyListLimits.maximumKeyLength).contains($0.utf8.count) ? $0 : nil }
+    }
 
     /// One of the words of an enum.
     package func choiceValue<Choice: RawRepresentable<String>>() -> Choice? {

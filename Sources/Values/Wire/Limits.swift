@@ -98,6 +98,8 @@ package enum Limits {
     package static let applications = 256
     /// From an app's activation, and from its first receiver or handler, until it has registered them all (LIM-33).
     package static let startingTime = Duration.seconds(1)
+    /// Bytes of a PEM text (LIM-160): of the longest key set in base64 with line ends, and the two lines around it.
+    package static let pem = 24_576
     /// Names that an app provides (LIM-32): all of them are reported for each pairing.
     package static let providedNames = 16
     /// Bytes of one of these names (LIM-32).
