@@ -21,6 +21,15 @@ import Testing
         #expect(!PageQuestion.isClaimed(by: ["tandem.reload": true]))
     }
 
+    @Test("PAG-25, LIM-12: a text that is too long for a key hides no row and enables no button")
+    func longKeys() {
+        let (longest, longer) = (String(repeating: "k", count: 256), "s" + String(repeating: "\u{345}", count: 128))
+        let keys = PropertyListValue.array([.string(longest), .string(longer), ""])
+        let page = RunningPage(["hidden": keys, "buttons": keys])
+        #expect(page?.hidden == [longest] && page?.buttons == [longest])
+        #expect(RunningPage(["hidden": [.string(longest), 1]]) == nil)
+    }
+
     @Test("PAG-33: a question names one person, and one that names nobody, two or nonsense is a question all the same")
     func persons() {
         for person: PagePerson in [.user(0), .user(.max), .primary("hub")] {

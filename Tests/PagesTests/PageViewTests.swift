@@ -412,6 +412,9 @@ import Testing
             ["key": "b", "unknown": true],
         ]
         #expect(PageValue.all(in: rows) == ["a": PageValue(value: 1, layer: "user", isEdited: true)])
+        let marks = String(repeating: "\u{345}", count: 128)
+        let costly: [PropertyListDictionary] = [["key": .string("s\(marks)")], ["key": "b", "layer": .string(marks)]]
+        #expect(PageValue.all(in: costly) == ["b": PageValue(value: nil, layer: "unknown")], "what costs to compare")
     }
 
     @Test("PAG-22: what cannot be shown is a row with its reason")

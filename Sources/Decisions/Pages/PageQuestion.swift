@@ -246,7 +246,7 @@ package struct RunningPage: Sendable, Equatable {
 
     /// Reads an answer; nil for one of another form.
     package init?(_ body: PropertyListDictionary) {
-        guard let hidden = Self.texts(body["hidden"]), let buttons = Self.texts(body["buttons"]),
+        guard let hidden = Self.keys(body["hidden"]), let buttons = Self.keys(body["buttons"]),
             let choices = Self.map(body["choices"], { $0.list(Self.choice) }),
             let mails = Self.map(body["mails"], { $0.dictionaryValue.flatMap { MailDecision($0) } }),
             let dates = Self.map(body["dates"], { $0.dictionaryValue.flatMap { PickedDate($0) } }),
@@ -286,7 +286,12 @@ package struct RunningPage: Sendable, Equatable {
             values: values.filter { ($0.value.isWithheld ? properties : open).contains($0.key) })
     }
 
-    private static func texts(_ value: PropertyListValue?) -> Set<String>? { value.texts.map { Set($0) } }
+    /// Keys; a text that is too long for one names nothing.
+    private static func keys(_ value: PropertyListValue?) -> Set<String>? {
+        let texts = (value ?? .array([])).arrayValue
+        guard let texts, texts.allSatisfy({ $0.stringValue != nil }) else { return nil }
+        return Set(texts.compactMap(\.keyValue))
+    }
 
     private static func choice(_ entry: PropertyListValue) -> Choice? {
         guard let label = entry.dictionaryValue?["label"]?.stringValue, let value = entry.dictionaryValue?["value"]

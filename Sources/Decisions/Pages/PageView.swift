@@ -1,8 +1,10 @@
 // One page as every renderer shows it: sections and rows with their texts in the reader's languages, the values in
 // force, and why a row cannot be edited. Renderers add nothing but their own form; a secret's value never comes here.
 
+import TandemBase
 package import TandemPropertyList
 package import TandemSettings
+import TandemWire
 
 /// The value of a property, as the daemon knows it (Control CTL-39).
 package struct PageValue: Sendable, Equatable {
@@ -47,14 +49,15 @@ package struct PageValue: Sendable, Equatable {
     /// Whether a signed value stands in the place of the edit.
     var isHiddenEdit: Bool { isEdited && layer == "signed" }
 
-    /// The values of the rows of `settings-get`, by key.
+    /// The values of the rows of `settings-get`, by key. They may be those of a secondary, which says what it likes.
     package static func all(in rows: [PropertyListDictionary]) -> [String: PageValue] {
         let pairs = rows.compactMap { row -> (String, PageValue)? in
-            guard let key = row["key"]?.stringValue, row["unknown"]?.booleanValue != true else { return nil }
+            guard let key = row["key"]?.keyValue, row["unknown"]?.booleanValue != true else { return nil }
+            let layer = row["layer"]?.stringValue ?? "default"
             return (
                 key,
                 PageValue(
-                    value: row["value"], layer: row["layer"]?.stringValue ?? "default",
+                    value: row["value"], layer: layer.mayBeWord ? layer : "unknown",
                     isEdited: row["edited"]?.booleanValue ?? false, edit: row["edit"], author: row["by"]?.stringValue,
                     tag: row["tag"]?.dataValue ?? [], added: row["choices"],
                     isWaived: row["waived"]?.booleanValue ?? false,

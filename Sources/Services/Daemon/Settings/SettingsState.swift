@@ -7,6 +7,7 @@ import TandemCrypto
 import TandemPages
 import TandemPropertyList
 import TandemSettings
+import TandemWire
 
 /// The digests of the schema that an app has sent (SCH-16).
 struct SchemaDigests: Sendable, Equatable {
@@ -173,7 +174,7 @@ struct SettingsState: Sendable {
     static func rows(_ short: [PropertyListValue], of document: SchemaDocument) -> [PropertyListDictionary] {
         var changes: [String: PropertyListDictionary] = [:]
         for case .dictionary(let row) in short {
-            if let key = row["key"]?.stringValue, changes[key] == nil { changes[key] = row }
+            if let key = row["key"]?.keyValue, changes[key] == nil { changes[key] = row }
         }
         let untouched = SettingsState(
             document: document, edits: SettingEdits(), signed: SignedValues(), secrets: [:], code: { _ in [] })
