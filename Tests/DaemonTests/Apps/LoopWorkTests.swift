@@ -138,9 +138,9 @@ private final class Answerer: ControlResponder {
         var begun = 0
         func wait(_ user: UInt32, _ bytes: Int) -> Bool { work.wait(of: user, holding: bytes) { begun += 1 } }
         #expect((0..<6).map { _ in wait(2000, 512 << 10) } == [true, true, true, true, false, false])
-        #expect(wait(2001, 3 << 20) && !wait(2001, 1))
+        #expect(wait(2001, 3 << 20) && !wait(2001, 1) && wait(2001, 0))
         scheduler.run()
-        #expect(begun == 5 && wait(2000, 512 << 10), "what has had its turn leaves its room")
+        #expect(begun == 6 && wait(2000, 512 << 10), "what has had its turn leaves its room")
     }
 
     @Test("LIM-47, LIM-159: an operator's requests wait up to all that the others' leave")
@@ -176,6 +176,32 @@ private final class Answerer: ControlResponder {
         try burst(1, from: client)
         scheduler.run()
         #expect(client.received(.result).last?.code == 0 && answerer.asked.map(\.user) == [2001, 2000])
+    }
+
+    @Test("SES-93, LIM-158: of a burst of registrations with anchors each has a turn of its own, and others need none")
+    func registrations() throws {
+        var turns: TurnCount?
+        var registered: [(app: String, turn: Int)] = []
+        device.endpoint.connect(
+            LocalEndpoint.Outlets(
+                store: { _, _ in true }, directory: { _ in nil },
+                connected: { registered.append(($0.app.description, turns?.count ?? 0)) }, disconnected: { _, _ in }))
+        let names = (0..<10).map { "org.example.a\($0)" } + ["org.example.plain"]
+        // Owned from now on: a claim takes its own time.
+        for name in names { try device.app(name).disconnect() }
+        scheduler.run()
+        registered = []
+        let clients = try names.map { ($0, try device.greet()) }
+        turns = TurnCount(of: scheduler, turns: 100)
+        for (name, client) in clients {
+            let anchor = name.hasSuffix("plain") ? nil : "PEM"
+            let body = TandemSession.Registration(anchor: anchor).body
+            try client.send(Envelope(.register, app: ApplicationIdentifier(name)).with(body: body))
+        }
+        scheduler.run()
+        let anchored = registered.filter { !$0.app.hasSuffix("plain") }.map(\.turn)
+        #expect(anchored.count == 10 && Set(anchored).count == 10, "one in a turn")
+        #expect(registered.count == 11 && registered.firstIndex { $0.app.hasSuffix("plain") } ?? 11 <= 1)
     }
 
     @Test("SES-93: an unknown command is answered without a turn")

@@ -242,14 +242,22 @@ final class HostAppConnection {
     /// From `register` to `registered` (SES-5, SES-6): the app's owner first, then its receiver, and only then a port
     /// of the relay.
     private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
-        // Else it would get items, and the attempts of no handler would count.
-        guard !endpoint.isStopping else { return refuse(.daemonStops) }
         let frame = try ApplicationFrame(envelope)
         let (app, registration) = (frame.app, try TandemSession.Registration(body: frame.body))
         let application = ConnectedApplication(
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
-        let admission = endpoint.admit(self, to: app, receives: registration.receives)
+        // Reading an anchor may take many signatures. The registration as a whole waits for its turn, so that an
+        // operator's decision about the app or its key is before it or after it.
+        if registration.anchor == nil { return admit(application, capabilities) }
+        _ = inTurn(holding: 0) { [self] in admit(application, capabilities) }
+    }
+
+    private func admit(_ application: ConnectedApplication, _ capabilities: [Capability]) {
+        // Else it would get items, and the attempts of no handler would count.
+        guard !endpoint.isStopping else { return refuse(.daemonStops) }
+        let (app, receives) = (application.app, application.registration.receives)
+        let admission = endpoint.admit(self, to: app, receives: receives)
         guard endpoint.mustWait(admission, for: app) else { return proceed(admission, application, capabilities) }
         phase = .registering
         channel.pauseReading()

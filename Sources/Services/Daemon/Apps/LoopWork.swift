@@ -38,9 +38,10 @@ final class LoopWork {
     }
 
     /// Does a piece in a later turn, for which so many bytes of a user's request are held until then.
-    /// - Returns: false if the user's requests that wait already leave no room; the first one has room in any case.
+    /// - Returns: false if the user's requests that wait already leave no room; the first one has room in any case, and
+    ///   so has one that holds no bytes.
     func wait(of user: UInt32, holding bytes: Int, _ piece: @escaping () -> Void) -> Bool {
-        if held.used(by: user) == 0 {
+        if bytes == 0 || held.used(by: user) == 0 {
             held.record(bytes, of: user)
         } else if !held.charge(bytes, to: user) {
             return false
