@@ -28,9 +28,13 @@ import Testing
         #expect(isConflicting(trusted))
         let grown = try #require(try anchors.follow(second, of: holders.subject, isCarried: false))
         #expect(!isConflicting(grown))
+        #expect(apps.anchor(KeySetText.text(of: second), of: holders.subject)?.trusted != nil, "read once")
+        #expect(apps.anchor(KeySetText.text(of: first), of: holders.subject) == nil)
         register("no key")
         #expect(isConflicting(grown))
         register(nil)
         #expect(!isConflicting(grown))
+        apps.registered(TandemSession.Registration(anchor: trusted.pem), as: holders.subject, beside: trusted)
+        #expect(apps.anchor(trusted.pem, of: holders.subject) == nil, "the trusted one needs no reading")
     }
 }

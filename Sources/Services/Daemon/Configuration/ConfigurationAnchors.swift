@@ -131,12 +131,15 @@ package struct ConfigurationAnchors: Sendable, Equatable {
         return known.removeValue(forKey: key)
     }
 
-    mutating func learn(_ pem: String, for key: KeySubject, from source: KnownAnchor.Source) -> Learning {
+    /// - Parameter anchor: that of the text, if it was read before.
+    mutating func learn(
+        _ pem: String, for key: KeySubject, from source: KnownAnchor.Source, _ anchor: ConfigurationAnchor? = nil
+    ) -> Learning {
         let before = known[key]
         if before?.pem == pem { return .same }
         let history: KeySetHistory
         do throws(VerificationFailure) {
-            history = try KeySetHistory(pem: pem)
+            history = try (anchor ?? ConfigurationAnchor(pem: pem)).history()
             try history.check(key)
         } catch {
             guard before == nil else { return .conflict }

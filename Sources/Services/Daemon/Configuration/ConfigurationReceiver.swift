@@ -426,7 +426,7 @@ final class ConfigurationReceiver {
         if registration.allowsInvalidSignatures {
             context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")), causedBy: app)
         }
-        apps.registered(registration, as: subject)
+        apps.registered(registration, as: subject, beside: state.anchors[subject])
         offers.registered(subject)
         if let pem = registration.anchor { learnSoon(pem, for: subject) }
         checkFiles(of: subject, namesSchema: registration.schema != nil)
@@ -490,9 +490,10 @@ final class ConfigurationReceiver {
     func learn(
         _ pem: String, for key: KeySubject, from source: KnownAnchor.Source
     ) async -> ConfigurationAnchors.Learning? {
+        let anchor = apps.anchor(pem, of: key)
         do throws(StoreError) {
             return try await committed.commit { [self] next in
-                let (learning, changes) = next.learn(pem, for: key, from: source)
+                let (learning, changes) = next.learn(pem, for: key, from: source, anchor)
                 return Commit(changes) { [self] in
                     log(learning, key)
                     if case .new(let anchor) = learning {

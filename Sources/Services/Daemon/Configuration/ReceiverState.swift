@@ -61,10 +61,11 @@ struct ReceiverState {
     // MARK: changes
 
     /// Learns a trusted key; returns the rows to commit.
+    /// - Parameter anchor: that of the text, if it was read before.
     mutating func learn(
-        _ pem: String, for key: KeySubject, from source: KnownAnchor.Source
+        _ pem: String, for key: KeySubject, from source: KnownAnchor.Source, _ anchor: ConfigurationAnchor? = nil
     ) -> (learning: ConfigurationAnchors.Learning, changes: [RowChange]) {
-        let learning = anchors.learn(pem, for: key, from: source)
+        let learning = anchors.learn(pem, for: key, from: source, anchor)
         guard case .new(let anchor) = learning else { return (learning, []) }
         return (learning, anchor.rows)
     }

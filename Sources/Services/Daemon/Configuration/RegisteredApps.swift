@@ -18,6 +18,9 @@ struct RegisteredApps {
 
     private struct Anchor {
         let pem: String
+        /// Read once, because a key set may have dozens of signatures. Nil for the trusted text, which was read when it
+        /// was learned.
+        let anchor: ConfigurationAnchor?
         var comparison: Comparison?
         /// The disk had no room for the trust in it.
         var isUnlearned = false
@@ -42,13 +45,25 @@ struct RegisteredApps {
     /// Whether the app's code allows invalid signatures, as it said last.
     func allowsInvalidSignatures(_ app: ApplicationIdentifier) -> Bool { waiving.contains(app) }
 
-    /// An app's receiving connection has registered.
-    mutating func registered(_ registration: TandemSession.Registration, as subject: KeySubject) {
+    /// The app's anchor as it was read at its registration, if this is its text and was not the trusted one.
+    func anchor(_ pem: String, of key: KeySubject) -> ConfigurationAnchor? {
+        anchors[key].flatMap { $0.pem == pem ? $0.anchor : nil }
+    }
+
+    /// An app's receiving connection has registered. Its anchor is read now, and not in a commit's turn (SES-93).
+    /// - Parameter trusted: the anchor in force.
+    mutating func registered(
+        _ registration: TandemSession.Registration, as subject: KeySubject, beside trusted: KnownAnchor? = nil
+    ) {
         let (app, pem) = (subject.application, registration.anchor)
         connected[subject] = .registered
         schemas[app] = registration.schema
         if registration.allowsInvalidSignatures { waiving.insert(app) } else { waiving.remove(app) }
-        if anchors[subject]?.pem != pem { anchors[subject] = pem.map { Anchor(pem: $0) } }
+        if anchors[subject]?.pem != pem {
+            anchors[subject] = pem.map {
+                Anchor(pem: $0, anchor: $0 == trusted?.pem ? nil : ConfigurationAnchor(pem: $0))
+            }
+        }
         anchors[subject]?.isUnlearned = false
     }
 
@@ -91,14 +106,15 @@ struct RegisteredApps {
         guard let anchor = anchors[trusted.key], anchor.pem != trusted.pem else { return false }
         let (mark, steps) = (trusted.mark, trusted.steps.count)
         if let last = anchor.comparison, last.mark == mark, last.steps == steps { return last.isConflict }
-        let isConflict = Self.isConflict(anchor.pem, with: trusted)
+        let own = anchor.anchor ?? ConfigurationAnchor(pem: anchor.pem)
+        let isConflict = Self.isConflict(own, with: trusted)
         anchors[trusted.key]?.comparison = Comparison(mark: mark, steps: steps, isConflict: isConflict)
         return isConflict
     }
 
-    private static func isConflict(_ pem: String, with trusted: KnownAnchor) -> Bool {
+    private static func isConflict(_ anchor: ConfigurationAnchor, with trusted: KnownAnchor) -> Bool {
         guard let history = trusted.anchor.trusted else { return false }
-        guard let own = ConfigurationAnchor(pem: pem).trusted else { return true }
+        guard let own = anchor.trusted else { return true }
         return history.succession(of: own) == .conflict
     }
 }
