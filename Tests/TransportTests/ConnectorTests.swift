@@ -9,6 +9,22 @@ import Testing
 
 @testable import TandemTransport
 
+/// A socket that waits in a listener's queue.
+private final class OwnedDescriptorBox {
+    private let descriptor: OwnedDescriptor
+
+    /// nil if the queue is full.
+    init?(connecting path: String) throws {
+        let address = try NetworkAddress(path: path)
+        let socket = try Linux.socket(for: address)
+        do { _ = try Linux.connect(socket.raw, to: address) } catch {
+            guard error.errno == EAGAIN else { throw error }
+            return nil
+        }
+        descriptor = consume socket
+    }
+}
+
 @Suite(.timeLimit(.minutes(10))) struct ConnectorTests {
     private let loop: EventLoop
     private let directory = TemporaryDirectory()
@@ -143,6 +159,24 @@ import Testing
     @Test func anAttemptEndsAtItsDeadline() {
         let address = SocketAddress.tcp(host: "127.0.0.1", port: 9)
         #expect(throws: ConnectError.timedOut(address)) { try connect(to: address, timeout: .zero).get() }
+    }
+
+    @Test("CTL-1: a local socket whose queue is full is tried again until its listener takes a connection")
+    func fullQueue() throws {
+        let path = directory.path("full.sock")
+        let address = SocketAddress.unix(path: path)
+        let listening = try BoundSocket.bind(to: address, access: .owner)
+        try Linux.listen(listening.descriptor.raw, backlog: 0)
+        var waiting: [OwnedDescriptorBox] = []
+        while let socket = try OwnedDescriptorBox(connecting: path) { waiting.append(socket) }
+        #expect(!waiting.isEmpty, "the queue is full")
+        var outcome: Result<SocketStream, ConnectError>?
+        StreamConnector(to: address, loop: loop, timeout: .seconds(30)) { outcome = $0 }
+        for _ in 0..<3 { loop.runOnce() }
+        #expect(outcome == nil)
+        guard case .connection = try Linux.accept(listening.descriptor.raw) else { throw Unexpected("nobody waits") }
+        loop.run { outcome != nil }
+        try #require(outcome).get().close(.closedHere)
     }
 
     @Test func aCancelledAttemptTellsNothing() {

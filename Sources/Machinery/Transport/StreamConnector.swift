@@ -3,12 +3,15 @@
 // the first that answers is the connection. The connector reports the outcome exactly once, never from inside the call
 // that began it, and not at all after `cancel`.
 
+internal import Glibc
 package import TandemReactor
 
 /// One attempt to connect; confined to its loop's thread.
 package final class StreamConnector {
     /// For the lookup and all attempts together: three times TCP's first retransmission, and a person still waits.
     package static var standardTimeout: Duration { .seconds(10) }
+    /// Between two attempts at a local socket whose queue is full: a listener takes 64 in a turn of its loop.
+    private static var queuePause: Duration { .milliseconds(5) }
 
     /// How long an address has no other beside it: TCP's first retransmission. A path that drops packets, such as a
     /// tunnel that is down, answers nothing for minutes, and the next address may be the one that works.
@@ -25,7 +28,8 @@ package final class StreamConnector {
     private var remaining: ArraySlice<NetworkAddress> = []
     private var attempts: [ConnectAttempt] = []
     private var lastError: SystemError?
-    private var patience: TimerToken?
+    /// Begins the next attempt: at the next address, or again at a local socket whose queue is full.
+    private var nextTry: TimerToken?
     private var deadline: TimerToken?
 
     /// Begins at once; it stays alive until it reports the outcome or is cancelled.
@@ -60,8 +64,8 @@ package final class StreamConnector {
         completion = nil
         for attempt in attempts { attempt.abandon() }
         attempts = []
-        for timer in [deadline, patience] { if let timer { loop.cancel(timer) } }
-        (deadline, patience) = (nil, nil)
+        for timer in [deadline, nextTry] { if let timer { loop.cancel(timer) } }
+        (deadline, nextTry) = (nil, nil)
     }
 
     private func begin() {
@@ -107,14 +111,14 @@ package final class StreamConnector {
     }
 
     private func tryNext() {
-        if let patience { loop.cancel(patience) }
-        patience = nil
+        if let nextTry { loop.cancel(nextTry) }
+        nextTry = nil
         guard completion != nil else { return }
         guard let next = remaining.popFirst() else {
             if attempts.isEmpty { finish(.failure(failure)) }
             return
         }
-        if !remaining.isEmpty { patience = loop.schedule(after: headStart) { [self] in tryNext() } }
+        if !remaining.isEmpty { nextTry = loop.schedule(after: headStart) { [self] in tryNext() } }
         let attempt = ConnectAttempt(to: next, loop: loop) { [self] in tried($0, $1, at: next) }
         attempts.append(attempt)
         attempt.begin()
@@ -126,10 +130,16 @@ package final class StreamConnector {
         attempts.removeAll { $0 === attempt }
         switch consume outcome {
         case .success(let descriptor): connected(descriptor, to: next)
+        case .failure(let error) where next.isLocal && error.errno == EAGAIN: tryLater(next)
         case .failure(let error):
             lastError = error
             tryNext()
         }
+    }
+
+    /// Somebody listens, and as many wait to be taken as the kernel keeps: not for long, however fast others come.
+    private func tryLater(_ next: NetworkAddress) {
+        nextTry = loop.schedule(after: Self.queuePause) { [self] in tryAddresses([next]) }
     }
 
     private var failure: ConnectError {
