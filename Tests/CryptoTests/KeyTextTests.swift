@@ -220,6 +220,9 @@ import Testing
         #expect(KeyIdentifier(text: identifier.fingerprint) == identifier)
         #expect(KeyIdentifier(text: identifier.fingerprint.lowercased()) == identifier)
         #expect(KeyIdentifier(text: identifier.hexadecimal) == identifier)
+        let blanks = String(repeating: " ", count: 192)
+        #expect(KeyIdentifier(text: identifier.hexadecimal + blanks) == identifier)
+        #expect(KeyIdentifier(text: identifier.hexadecimal + blanks + " ") == nil, "over 256 bytes")
         for wrong in ["", "ABCD", identifier.fingerprint + "A", "1" + identifier.fingerprint.dropFirst()] {
             #expect(KeyIdentifier(text: wrong) == nil)
         }

@@ -36,6 +36,13 @@ import Testing
         #expect(try SocketAddress(text).isLoopback == isLoopback)
     }
 
+    @Test func aHostThatIsTooLongIsRefusedBeforeItIsCompared() throws {
+        let longest = String(repeating: "h", count: 253)
+        #expect(try SocketAddress("\(longest):65535") == .tcp(host: longest, port: 65535))
+        let start = String(repeating: "h", count: 64)
+        #expect(throws: SocketAddressError.badHost("\(start)...")) { try SocketAddress("\(longest)\(longest):1") }
+    }
+
     @Test func aPathOfMoreThan107BytesIsRefusedWithThatNumber() throws {
         let longest = "/" + String(repeating: "p", count: 106)
         #expect(try SocketAddress("unix:" + longest) == .unix(path: longest))

@@ -18,8 +18,8 @@ package enum SocketAddress: Hashable, Sendable {
 
     /// Reads `HOST:PORT`, `[ADDRESS]:PORT` or `unix:PATH`.
     package init(_ text: String) throws(SocketAddressError) {
-        if text.hasPrefix("unix:") {
-            self = try Self.unix(checking: String(text.dropFirst(5)))
+        if text.utf8.starts(with: "unix:".utf8) {
+            self = try Self.unix(checking: String(decoding: text.utf8.dropFirst(5), as: UTF8.self))
         } else {
             self = try Self.tcp(checking: text)
         }
@@ -34,6 +34,10 @@ package enum SocketAddress: Hashable, Sendable {
     }
 
     private static func tcp(checking text: String) throws(SocketAddressError) -> Self {
+        // Looked at first: comparing the characters of a long text may take long.
+        guard text.utf8.count <= longestHost + "[]:65535".utf8.count else {
+            throw .badHost(String(decoding: text.utf8.prefix(64), as: UTF8.self) + "...")
+        }
         guard let colon = text.lastIndex(of: ":") else { throw .missingPort(text) }
         let host = try host(text[..<colon], of: text)
         let digits = text[text.index(after: colon)...]

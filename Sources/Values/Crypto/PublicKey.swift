@@ -156,6 +156,9 @@ package struct KeyIdentifier: Sendable, Hashable {
     /// The 32 bytes.
     package let bytes: [UInt8]
 
+    /// Bytes of a text that may be one, with room for blanks and dashes.
+    private static let longestText = 256
+
     /// The identifier with exactly these 32 bytes; nil for any other count.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == SHA256.count else { return nil }
@@ -165,6 +168,8 @@ package struct KeyIdentifier: Sendable, Hashable {
     /// The identifier written as 64 hexadecimal digits or as ``fingerprint`` (any case, with or without its groups);
     /// nil for anything else.
     package init?(text: String) {
+        // Looked at first: comparing the characters of a long text may take long.
+        guard text.utf8.count <= Self.longestText else { return nil }
         let digits = text.filter { $0 != "-" && $0 != " " }
         // Chosen by length: a fingerprint may consist of hexadecimal digits only.
         let isHexadecimal = digits.utf8.count == 2 * SHA256.count
