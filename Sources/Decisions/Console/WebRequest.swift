@@ -234,7 +234,9 @@ package struct FormFields: Sendable, Equatable {
         guard fields.count <= Self.countLimit else { return nil }
         for field in fields {
             let parts = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            // The console's own names are ASCII: others may be anybody's, and take long to compare.
             guard let name = PercentText.decode(parts[0], plusIsBlank: true), name.utf8.count <= Self.nameLimit,
+                name.utf8.allSatisfy({ $0 < 0x80 }),
                 let value = PercentText.decode(parts.dropFirst().first ?? [], plusIsBlank: true)
             else { return nil }
             values[name] = value
