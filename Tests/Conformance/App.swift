@@ -255,4 +255,6 @@ final class HeldItem {
     var isGiven: Bool { token != nil }
 
     func returned() { token?.returned() }
+
+    func failed() { token?.threw(.failed("the case lets its handler fail")) }
 }

@@ -73,7 +73,7 @@ import Testing
 
     @Test func aGapTakesBackWhatWaitsAndNotWhatTheHandlerHas() throws {
         var ledger = try ledgerWithConsumer()
-        _ = ledger.arrived(arrived(1), at: reading(0))
+        ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
         _ = ledger.arrived(arrived(2), at: reading(0))
         #expect(ledger.gapArrived(2, .cancelled, at: reading(0)).reported == [.withdrawn(.cancelled)])
         #expect(ledger.gapArrived(1, .cancelled, at: reading(0)).effects == [.acknowledge(through: 2)])
@@ -137,6 +137,52 @@ import Testing
         _ = ledger.failed(1, at: reading(0))
         let gap = ledger.gapArrived(1, .cancelled, at: reading(0))
         #expect(gap.reported == [.withdrawn(.cancelled)] && gap.handed.map(\.ordinal) == [2])
+    }
+
+    @Test("DEL-6: an item that is taken back while its handler has it does not come again when that fails, or leaves")
+    func takenBackInHand() throws {
+        typealias End = (inout InboundLedger) -> InboundTransition
+        let ends: [End] = [
+            { $0.failed(1, at: reading(1)) }, { $0.consumerLeft(at: reading(1)) },
+            { $0.pauseWithoutAttempt(1, at: reading(1)) }, { $0.putOff(1, at: reading(1)) },
+        ]
+        for end in ends {
+            var ledger = try ledgerWithConsumer()
+            ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
+            _ = ledger.arrived(arrived(2), at: reading(0))
+            #expect(ledger.gapArrived(1, .superseded, at: reading(0)).effects == [.acknowledge(through: 2)])
+            #expect(end(&ledger).reported == [.withdrawn(.superseded)])
+            #expect(ledger.count == 1 && ledger.deadLetters.isEmpty)
+        }
+    }
+
+    @Test("DEL-6: the outcome of an item that its handler has stands, also when its sender has asked for it")
+    func handledAfterAll() throws {
+        var ledger = try ledgerWithConsumer()
+        ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
+        _ = ledger.gapArrived(1, .cancelled, at: reading(0))
+        #expect(ledger.handled(1, at: reading(1)).reported == [.handled])
+        // The next item is another one.
+        ledger.handOver(ledger.arrived(arrived(2), at: reading(1)), at: reading(1))
+        #expect(ledger.failed(2, at: reading(1)).reported.isEmpty && ledger.count == 1)
+    }
+
+    @Test("DEL-6, DEL-11: an item that is taken back in its last attempt is no dead letter")
+    func takenBackInTheLastAttempt() throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var ledger = try ledgerWithConsumer(limits)
+        ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
+        _ = ledger.gapArrived(1, .cancelled, at: reading(0))
+        #expect(ledger.failed(1, at: reading(0)).reported == [.withdrawn(.cancelled)] && ledger.deadLetters.isEmpty)
+    }
+
+    @Test("DEL-6, DEL-47: an item whose attempt is not durable yet is taken back, and no handler gets it")
+    func takenBackBeforeTheHandOver() throws {
+        var ledger = try ledgerWithConsumer()
+        let delivery = ledger.arrived(arrived(1), at: reading(0))
+        #expect(ledger.gapArrived(1, .cancelled, at: reading(0)).reported == [.withdrawn(.cancelled)])
+        #expect(ledger.handOver(delivery, at: reading(0)).isEmpty && ledger.count == 0)
     }
 
     @Test func aDeadLetterIsRetriedOrDroppedOnceSettled() throws {

@@ -2,6 +2,7 @@
 // counted before they are made (DEL-11).
 
 import TandemBase
+import TandemWire
 
 /// The handler of a ledger: whether there is one, the item it has, and when it may have the next one. An attempt counts
 /// only once it is durable (DEL-11); counted one by one, that is a sync for each item. So the attempts of some waiting
@@ -16,6 +17,8 @@ struct HandlerTurn: Sendable {
         let number: UInt64
         /// When the handler got the item; nil if it has not got it yet.
         var begun: MonotonicTime?
+        /// Why the sender has taken the item back since; nil if it has not.
+        var takenBack: GapReason?
     }
 
     private var hasHandler = false
@@ -91,11 +94,18 @@ struct HandlerTurn: Sendable {
         return (ordinal: delivery.ordinal, since: begun)
     }
 
+    /// The sender takes back the item that the handler has. A restart forgets it: the sender says so on each link.
+    mutating func takeBack(_ reason: GapReason) { delivery?.takenBack = reason }
+
     /// The item has ended, or the handler failed. The pause of an item that ends is over: the next one does not wait
     /// for it.
-    mutating func end(_ ordinal: UInt64) {
-        if current == ordinal { delivery = nil }
+    /// - Returns: why the sender has taken back the item that the handler had; nil if it has not.
+    @discardableResult
+    mutating func end(_ ordinal: UInt64) -> GapReason? {
         if paused?.ordinal == ordinal { paused = nil }
+        guard let delivery, delivery.ordinal == ordinal else { return nil }
+        self.delivery = nil
+        return delivery.takenBack
     }
 
     mutating func pause(of ordinal: UInt64, until time: MonotonicTime) { paused = (ordinal, time) }

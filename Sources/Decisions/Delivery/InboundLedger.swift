@@ -136,7 +136,8 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
         return record.ordinal
     }
 
-    /// A `gap` frame has come: the item will not come, or is taken back if no handler has it yet.
+    /// A `gap` frame has come: the item will not come, or is taken back if no handler has it. One that a handler has is
+    /// not delivered again (DEL-6).
     /// - Parameter isFull: a wider budget has no room for a further record.
     package mutating func gapArrived(
         _ sequence: UInt64, _ reason: GapReason, at reading: ClockReading, isFull: Bool = false
@@ -146,7 +147,9 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
             return transition(at: reading) { ledger, transition in ledger.close(sequence, reason, &transition) }
         }
         guard sequence <= received else { return InboundTransition(effects: [.droppedAhead]) }
-        guard let record = records.record(sequence: sequence), record.phase == .waiting else {
+        guard let record = records.record(sequence: sequence), record.isUnfinished else { return repeated(sequence) }
+        guard record.phase == .waiting || !turn.isHandedOver else {
+            turn.takeBack(reason)
             return repeated(sequence)
         }
         return transition(at: reading) { ledger, transition in
@@ -274,9 +277,11 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     /// The handler failed: the item is delivered again after a pause, or becomes a dead letter.
     package mutating func failed(_ ordinal: UInt64, at reading: ClockReading) -> InboundTransition {
         guard turn.current == ordinal, var record = records[ordinal] else { return InboundTransition() }
-        turn.end(ordinal)
+        let takenBack = turn.end(ordinal)
         return transition(at: reading) { ledger, transition in
-            if ledger.supersede(record, &transition) { return ledger.deliverNext(at: reading, &transition) }
+            if ledger.endUntaken(record, takenBack, &transition) {
+                return ledger.deliverNext(at: reading, &transition)
+            }
             guard record.attempts < ledger.limits.attempts else {
                 ledger.finish(record, .withdrawn(.dead), &transition)
                 return ledger.deliverNext(at: reading, &transition)
@@ -313,14 +318,27 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
         _ ordinal: UInt64, at reading: ClockReading, _ wait: (inout HandlerTurn) -> Void
     ) -> InboundTransition {
         guard turn.current == ordinal, var record = records[ordinal] else { return InboundTransition() }
-        turn.end(ordinal)
+        let takenBack = turn.end(ordinal)
         wait(&turn)
         return transition(at: reading) { ledger, transition in
-            if ledger.supersede(record, &transition) { return ledger.deliverNext(at: reading, &transition) }
+            if ledger.endUntaken(record, takenBack, &transition) {
+                return ledger.deliverNext(at: reading, &transition)
+            }
             record.attempts -= 1
             record.phase = .waiting
             ledger.put(record, &transition)
         }
+    }
+
+    /// Ends an item that its handler has not taken and must not get again.
+    /// - Parameter takenBack: why its sender has taken it back meanwhile; nil if it has not.
+    /// - Returns: false for one that comes again.
+    private mutating func endUntaken(
+        _ record: InboundRecord, _ takenBack: GapReason?, _ transition: inout InboundTransition
+    ) -> Bool {
+        guard let takenBack else { return supersede(record, &transition) }
+        finish(record, .withdrawn(takenBack), &transition)
+        return true
     }
 
     /// Ends a context that its handler has not taken if a newer one waits (DEL-20): one that no handler can take must

@@ -9,8 +9,8 @@ import TandemWire
 
 enum EndCases {
     static let all = [
-        cancelWaiting, cancelStored, cancelInHand, cancelEnded, expiresHere, expiresThere, expiresOff, superseded,
-        barrier, queueFull,
+        cancelWaiting, cancelStored, cancelInHand, cancelFailing, cancelEnded, expiresHere, expiresThere, expiresOff,
+        superseded, barrier, queueFull,
     ]
 
     private static func cancel(_ item: Item, by app: App, _ stage: Stage) throws -> String? {
@@ -58,6 +58,24 @@ enum EndCases {
         held.returned()
         try stage.wait("it ends") { item.outcome != nil }
         try demand(item.outcome == .handled, "handled: \(item.outcome as Any)")
+    }
+
+    private static let cancelFailing = Case(
+        "DEL-6", "an item that is taken back while its handler has it does not come again if that fails",
+        needs: [.durable]
+    ) { stage in
+        let (primary, secondary) = try stage.pair()
+        let held = secondary.hold()
+        let item = try stage.submit([1], from: primary)[0]
+        try stage.wait("given") { held.isGiven }
+        _ = try cancel(item, by: primary, stage)
+        // The other device knows of it by then.
+        stage.linger(.seconds(1))
+        held.failed()
+        try stage.wait("it ends") { item.outcome != nil }
+        try demand(item.outcome == .cancelled, "taken back: \(item.outcome as Any)")
+        stage.linger(.seconds(3))
+        try demand(secondary.items.count == 1, "given once")
     }
 
     private static let cancelEnded = Case(

@@ -10,7 +10,7 @@ import TandemWire
 public struct TransferOptions: Sendable {
     /// Which handler is meant: 1 to 128 bytes without NUL; nil: those that name no topic.
     public var topic: String?
-    /// A newer item with the same key takes the place of one that no handler has seen: 1 to 128 bytes without NUL.
+    /// A newer item with the same key takes the place of one that no handler has taken: 1 to 128 bytes without NUL.
     public var supersedeKey: String?
     /// How long the item may wait until a handler has it; nil: 30 days. An expired item never reaches a handler.
     public var timeToLive: Duration?
