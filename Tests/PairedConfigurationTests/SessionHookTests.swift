@@ -180,6 +180,41 @@ private final class RestartingConfiguration: Configuration, @unchecked Sendable 
         #expect(fixture.verdict(app, try fixture.message(applied)) == "threshold")
     }
 
+    @Test("CFG-22, CFG-33: what is applied sets the app's clock floor, unless its signature is invalid")
+    func theClockFloorOfWhatIsApplied() throws {
+        for isGood in [true, false] {
+            let (app, time) = (LenientConfiguration(), TestTime())
+            fixture.load(app, in: nil, time: time.time)
+            let key = isGood ? AppConfiguration.key : ConfigurationPrivateKey.generate()
+            let first = try fixture.message(try fixture.envelope(version: 7, key: key), allowsInvalid: true)
+            #expect(fixture.verdict(app, first) == "applied")
+            // It was issued 60 s before.
+            time.setWall(Fixture.now + .seconds(-61))
+            let next = try fixture.envelope(version: 8) { $0.issued = Fixture.now.seconds - 3600 }
+            #expect(fixture.verdict(app, try fixture.message(next)) == (isGood ? "clock-unset" : "applied"))
+            time.setWall(Fixture.now + .seconds(-60))
+            #expect(fixture.verdict(app, try fixture.message(next)) == "applied")
+        }
+    }
+
+    @Test("CFG-68: where no files are kept, a lifetime that has ended stays ended when the bytes are offered again")
+    func aLifetimeThatHasEndedWithoutFiles() throws {
+        let time = TestTime()
+        let app = fixture.app(time: time)
+        let brief = try fixture.message(try fixture.envelope { $0.lifetime = 60 })
+        #expect(fixture.verdict(app, brief) == "applied")
+        time.advance(by: .seconds(60))
+        #expect(app.volume == 75 && fixture.verdict(app, brief) == "rollback" && app.volume == 75)
+    }
+
+    @Test("CFG-42: reading what is applied again is no event, and no change of a value")
+    func readingAgainIsNoEvent() throws {
+        #expect(fixture.verdict(app, try fixture.message(try fixture.envelope())) == "applied")
+        let (events, changes) = (app.observedEvents(), app.observedChanges())
+        for _ in 0..<2 { #expect(fixture.verdict(app, ["tandem.reload": true]) == "applied") }
+        #expect(app.volume == 90 && events.all.isEmpty && changes.all.isEmpty)
+    }
+
     @Test("CFG-20: an identifier with line ends and escape sequences forges no line of a log")
     func anIdentifierForgesNoLine() throws {
         let fixture = try Fixture(target: "custom:a\nb\u{1B}[31m")

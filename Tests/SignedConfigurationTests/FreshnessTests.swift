@@ -59,6 +59,34 @@ import Testing
         #expect(slot == before)
     }
 
+    @Test("CFG-30: what is active is answered as applied also when it has expired since, or the clock is unset")
+    func whatIsActiveIsAnsweredWhateverTheClockShows() throws {
+        let bytes = try Fixture.envelope(version: 9) { $0.expires = Fixture.now.seconds + 60 }
+        try Fixture.apply(bytes, to: &slot)
+        for (now, rejection) in [(Fixture.now + .seconds(60), Rejection.expired), (Fixture.now, .clockUnset)] {
+            var context = try Fixture.context()
+            context.now = now
+            if rejection == .clockUnset { context.clockFloor = Fixture.now + .seconds(1) }
+            #expect(slot.received(bytes, by: nil, in: context).verdict == .applied)
+            let next = try Fixture.envelope(version: 10) { $0.expires = Fixture.now.seconds + 60 }
+            #expect(slot.received(next, by: nil, in: context).verdict == .rejected(rejection))
+        }
+    }
+
+    @Test("CFG-33, CFG-62: an app that finds the clock unset uses up no attempt, and is asked when the clock is set")
+    func anAppFindsTheClockUnset() throws {
+        let context = try Fixture.context()
+        for version in 9...9 + ConfigurationLimits.attempts {
+            _ = slot.received(try Fixture.envelope(version: version), by: Fixture.delivery, in: context)
+            for _ in 0...ConfigurationLimits.attempts {
+                let answer = slot.answered(try Fixture.reply("clock-unset", to: slot), now: Fixture.now)
+                #expect(answer.reports.map(\.verdict) == [.rejected(.clockUnset)])
+                #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.isEmpty)
+                #expect(slot.clockMoved(in: context).effects.count == 1 && slot.staged?.attempts == 1)
+            }
+        }
+    }
+
     @Test("CFG-30, CFG-32: what is active is answered as applied while a higher version waits, and that waits on")
     func whatIsActiveIsAnsweredWhileAHigherVersionWaits() throws {
         let (bytes, context) = (try #require(slot.active?.record.envelope), try Fixture.context())
