@@ -425,6 +425,7 @@ import Testing
             Specifier(.childPane, ["File": "Missing"]), Specifier(.openURL, ["File": "not a url"]),
             Specifier(.custom, ["Key": "text", "IASKViewControllerClass": "Map"]),
             Specifier(.custom, ["Key": "text", "IASKSegueIdentifier": "map", "File": "Root"]),
+            Specifier(.childPane, ["IASKViewControllerClass": "Web", "File": "https://example.org"]),
         ]
         let text = SettingDeclaration("text", .data, initial: .data([]))
         let shown = try view(specifiers, PageRequest(), [text])
@@ -435,6 +436,7 @@ import Testing
                 .unsupported("A value of type data cannot be edited here."),
                 .unsupported("The page is missing or cannot be read."), .unsupported("The entry has no address."),
                 .unsupported("a view controller's class needs UIKit."), .custom(page: "Root"),
+                .unsupported("a view controller's class needs UIKit."),
             ])
     }
 

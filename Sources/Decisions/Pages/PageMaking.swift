@@ -332,10 +332,9 @@ private struct PageMaking {
             if let missing = missing(specifier) { return missing }
             return .custom(page: request.isOfItem ? nil : specifier.page.flatMap { tree[$0]?.name })
         case .childPane:
-            guard let file = specifier.file else {
-                return missing(specifier) ?? .unsupported("The entry names no page.")
-            }
-            return tree[file] == nil ? .unsupported("The page is missing or cannot be read.") : .page(file)
+            if let file = specifier.file, tree[file] != nil { return .page(file) }
+            let none = specifier.file == nil ? "The entry names no page." : "The page is missing or cannot be read."
+            return missing(specifier) ?? .unsupported(none)
         case .openURL:
             guard let url = specifier.text(.file).flatMap({ SettingURL($0) }) else {
                 return .unsupported("The entry has no address.")
@@ -346,9 +345,10 @@ private struct PageMaking {
         }
     }
 
-    /// An entry that opens what Linux does not have, and no page; nil for any other.
+    /// An entry that opens what Linux does not have, and no page that is there; nil for any other. What a view
+    /// controller shows, such as an address, need be no page.
     private func missing(_ specifier: Specifier) -> PageView.Kind? {
-        guard specifier.page == nil else { return nil }
+        guard specifier.page.flatMap({ tree[$0] }) == nil else { return nil }
         let key = SpecifierKey.allCases.first { specifier[$0] != nil && $0.unsupported != nil }
         return key?.unsupported.map { .unsupported("\($0).") }
     }
