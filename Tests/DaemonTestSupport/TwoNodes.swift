@@ -51,10 +51,11 @@ package final class TwoNodes {
         var nodes: [Place: Node] = [:]
     }
 
-    package init() throws {
+    package init(paired: Bool = false) throws {
         app = try ApplicationIdentifier("org.example.alarm")
         for place in [Place.primary, .secondary] { try start(place) }
         target = .vendor(try device(of: primary))
+        if paired { try pair() }
     }
 
     /// A closure that an app of the test keeps must not refer to this object: the daemons refer to their apps, so that

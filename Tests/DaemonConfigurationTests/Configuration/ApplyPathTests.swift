@@ -16,10 +16,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)), .serialized) struct ApplyPathTests {
     private let nodes: TwoNodes
 
-    init() throws {
-        nodes = try TwoNodes()
-        try nodes.pair()
-    }
+    init() throws { nodes = try TwoNodes(paired: true) }
 
     @Test func aConfigurationIsAppliedByTheAppAndReportedAndTheSameBytesAgainChangeNothing() throws {
         let app = try nodes.startApp()

@@ -16,10 +16,7 @@ import Testing
     private let nodes: TwoNodes
     private let full = SessionError(.deliveryFailed, .inboxFull, reason: "the counterpart has too many unread messages")
 
-    init() throws {
-        nodes = try TwoNodes()
-        try nodes.pair()
-    }
+    init() throws { nodes = try TwoNodes(paired: true) }
 
     private func state() throws -> String? { try nodes.held()?["state"]?.stringValue }
 

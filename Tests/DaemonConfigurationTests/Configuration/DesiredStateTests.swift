@@ -17,10 +17,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)), .serialized) struct DesiredStateTests {
     private let nodes: TwoNodes
 
-    init() throws {
-        nodes = try TwoNodes()
-        try nodes.pair()
-    }
+    init() throws { nodes = try TwoNodes(paired: true) }
 
     @Test("LIM-85: an answer has 256 rows and the number of those left out, and counts each secondary once")
     func rowsOfOneAnswer() throws {

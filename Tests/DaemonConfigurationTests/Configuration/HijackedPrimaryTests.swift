@@ -14,9 +14,8 @@ import Testing
     private let holders: KeyHolders
 
     init() throws {
-        nodes = try TwoNodes()
+        nodes = try TwoNodes(paired: true)
         holders = KeyHolders(of: nodes.app)
-        try nodes.pair()
     }
 
     /// These need more than bytes: another anchor, another clock, or a key that was good until now.

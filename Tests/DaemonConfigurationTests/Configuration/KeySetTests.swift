@@ -19,9 +19,8 @@ import Testing
     private let successor = ConfigurationPrivateKey.generate()
 
     init() throws {
-        nodes = try TwoNodes()
+        nodes = try TwoNodes(paired: true)
         holders = KeyHolders(of: nodes.app)
-        try nodes.pair()
     }
 
     /// A set of this version with these signers of configuration.

@@ -19,9 +19,8 @@ import Testing
     private let holders: KeyHolders
 
     init() throws {
-        nodes = try TwoNodes()
+        nodes = try TwoNodes(paired: true)
         holders = KeyHolders(of: nodes.app)
-        try nodes.pair()
     }
 
     /// Two apps that send to each other all the time, and answer and handle what comes.

@@ -14,8 +14,7 @@ import Testing
     private let nodes: TwoNodes
 
     init() throws {
-        nodes = try TwoNodes()
-        try nodes.pair()
+        nodes = try TwoNodes(paired: true)
         try nodes.startOther(as: .secondary)
         try nodes.pair(nodes.primary, nodes.other)
     }

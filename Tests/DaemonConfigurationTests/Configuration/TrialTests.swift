@@ -16,10 +16,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)), .serialized) struct TrialTests {
     private let nodes: TwoNodes
 
-    init() throws {
-        nodes = try TwoNodes()
-        try nodes.pair()
-    }
+    init() throws { nodes = try TwoNodes(paired: true) }
 
     private func state() throws -> String? { try nodes.held()?["state"]?.stringValue }
 

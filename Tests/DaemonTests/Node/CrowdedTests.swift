@@ -15,8 +15,7 @@ import Testing
     private let nodes: TwoNodes
 
     init() throws {
-        nodes = try TwoNodes()
-        try nodes.pair()
+        nodes = try TwoNodes(paired: true)
         nodes.network.isDown = true
     }
 

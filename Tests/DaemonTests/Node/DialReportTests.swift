@@ -14,7 +14,7 @@ import Testing
     private static let cannotLink = "cannot link to the primary, dialling goes on"
     private let nodes: TwoNodes
 
-    init() throws { nodes = try TwoNodes() }
+    init() throws { nodes = try TwoNodes(paired: true) }
 
     private func row() throws -> PropertyListDictionary {
         try #require(try nodes.rows("pairings", of: nodes.secondary).first)
@@ -40,7 +40,6 @@ import Testing
     @Test func `CTL-71: a primary that is away is one warning with its address and the reason, until it was linked`()
         throws
     {
-        try nodes.pair()
         nodes.network.takeDown()
         nodes.clock.advance(by: .seconds(9))
         #expect(warnings(Self.cannotLink).isEmpty)
@@ -65,7 +64,6 @@ import Testing
     }
 
     @Test func `CTL-71: another key at the primary's address is one warning, and not one at each attempt`() throws {
-        try nodes.pair()
         nodes.waitForLink()
         let pinned = try #require(try nodes.status(of: nodes.primary)["fingerprint"]?.stringValue)
         try replacePrimary()
@@ -84,7 +82,6 @@ import Testing
     }
 
     @Test func `CTL-71, SES-18: a primary that is restarted within seconds is no warning`() throws {
-        try nodes.pair()
         nodes.network.isDown = true
         nodes.stop(.primary)
         nodes.clock.advance(by: .seconds(4))
@@ -97,7 +94,6 @@ import Testing
     @Test func `PAR-19, CTL-10, CTL-12: a new address that does not answer shows beside the link that there still is`()
         throws
     {
-        try nodes.pair()
         let former = SocketAddress.unix(path: nodes.directory.path("link.sock")).description
         let wrong = SocketAddress.unix(path: nodes.directory.path("nowhere.sock")).description
         #expect(try row()["dials"] == nil)
@@ -131,7 +127,6 @@ import Testing
             "another daemon uses this device's key; is a copy of its state directory running?",
             "two daemons use the key of one device; is a copy of its state directory running?"
         )
-        try nodes.pair()
         nodes.stop(.secondary)
         let copy = nodes.directory.path("copied-state")
         let pipe = try #require(popen("cp -a '\(nodes.directory.path("secondary-state"))' '\(copy)'", "r"))

@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct NodeDeliveryTests {
     private let nodes: TwoNodes
 
-    init() throws { nodes = try TwoNodes() }
+    init() throws { nodes = try TwoNodes(paired: true) }
 
     /// An app of the secondary that handles every item at once.
     private func startHandler() throws -> Client {
@@ -34,7 +34,6 @@ import Testing
     }
 
     @Test func `DEL-35: an orderly stop marks only what a handler may have seen`() throws {
-        try nodes.pair()
         let app = try nodes.startApp()
         let sender = try nodes.startApp(at: .primary, .init())
         let pairing = try nodes.pairingIdentifier()
@@ -50,7 +49,6 @@ import Testing
     @Test func `DEL-34: what is stored over the old link while a new one says hello starts no epoch and comes once`()
         throws
     {
-        try nodes.pair()
         let handler = try startHandler()
         let sender = try nodes.startSender()
         let pairing = try nodes.pairingIdentifier()
@@ -83,7 +81,6 @@ import Testing
     }
 
     @Test func `DEL-33, CTL-14: an item that is submitted again after its end was heard is the same item`() throws {
-        try nodes.pair()
         let receiver = try startHandler()
         let item = try nodes.item()
         for run in 1...2 {
@@ -103,7 +100,6 @@ import Testing
     }
 
     @Test func `FIL-10: the sender of a file hears that all of it is there, before it is stored`() throws {
-        try nodes.pair()
         let receiver = try startHandler()
         let sender = try nodes.startSender()
         try send([1, 2, 3], from: sender)
@@ -119,7 +115,6 @@ import Testing
             nodes.ask(nodes.secondary, "health").body.rows("problems").first { $0["name"] == "app-files" }?["text"]?
                 .stringValue
         }
-        try nodes.pair()
         let receiver = try startHandler()
         let inbox = "\(nodes.folder)/inbox"
         nodes.directory.write([1], to: "secondary-state/apps/\(nodes.app)/inbox")
@@ -133,7 +128,6 @@ import Testing
     }
 
     @Test func `DEL-10, LIM-54: each restored store is logged, with the items that its new epoch loses`() throws {
-        try nodes.pair()
         let receiver = try nodes.connect(to: .secondary)
         let sender = try nodes.startSender()
         let pairing = try nodes.pairingIdentifier()
@@ -155,7 +149,6 @@ import Testing
     }
 
     @Test func `SES-87, CTL-3: a file has the size of the file, not that of its manifest, until it has ended`() throws {
-        try nodes.pair()
         let receiver = try nodes.connect(to: .secondary)
         let sender = try nodes.startSender()
         let pairing = try nodes.pairingIdentifier()

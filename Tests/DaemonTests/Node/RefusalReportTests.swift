@@ -18,10 +18,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RefusalReportTests {
     private let nodes: TwoNodes
 
-    init() throws {
-        nodes = try TwoNodes()
-        try nodes.pair()
-    }
+    init() throws { nodes = try TwoNodes(paired: true) }
 
     /// The text of the primary's problem with its secondary.
     private func problem() -> String {
