@@ -39,8 +39,11 @@ extension RowChange {
 }
 
 @Suite struct CommitTests {
+    private let device: Device
+
+    init() throws { device = try Device() }
+
     @Test func anItemThatIsAcceptedAndSentInOneTurnIsWrittenOnce() throws {
-        let device = try Device()
         let (delivery, key) = (device.delivery, device.key)
         var accepted = 0
         for number in 0..<10 {
@@ -128,7 +131,6 @@ extension RowChange {
 
     @Test("DEL-4: the items that one commit stores are acknowledged by one frame")
     func oneAcknowledgement() throws {
-        let device = try Device()
         device.arrive(1...30)
         #expect(device.commits == 1)
         let sequences: [UInt64?] = device.sent.filter { $0.kind == .stored }.map { $0[.sequence] }
@@ -137,7 +139,6 @@ extension RowChange {
 
     @Test("DEL-42, LIM-75: verdicts share a commit while the handler has the next item; the last one does not wait")
     func verdictsShareACommit() throws {
-        let device = try Device()
         device.arrive(1...30)
         let before = device.commits
         device.handle(7)
@@ -156,7 +157,6 @@ extension RowChange {
 
     @Test("DEL-42, LIM-75: items that arrive while the handler has another one share a commit")
     func arrivalsShareACommit() throws {
-        let device = try Device()
         device.arrive(1...1)
         let before = device.commits
         for sequence in 2...10 as ClosedRange<UInt64> { device.arrive(sequence...sequence) }
@@ -168,7 +168,6 @@ extension RowChange {
 
     @Test("DEL-42: a commit that a caller awaits takes along what waits")
     func awaited() throws {
-        let device = try Device()
         device.arrive(1...3)
         let before = device.commits
         device.handle(1)
@@ -181,7 +180,6 @@ extension RowChange {
 
     @Test("DEL-42: what waits for other commits is durable when the daemon stops in order")
     func stop() throws {
-        let device = try Device()
         let id = UniqueIdentifier.random()
         let item = OutboundItem(id: id, payload: [1])
         device.delivery.submissions.submit(item, to: device.key) { _ in }

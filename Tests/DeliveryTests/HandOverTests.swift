@@ -6,7 +6,11 @@ import TandemDelivery
 import TandemWire
 import Testing
 
-@Suite struct HandOverTests {
+@Suite final class HandOverTests {
+    private var former: InboundLedger
+
+    init() throws { former = try inbound() }
+
     private struct Begun: ~Copyable {
         var ledger: InboundLedger
         /// The item as its first delivery has it.
@@ -108,7 +112,6 @@ import Testing
 
     @Test("DEL-47: a handler keeps its item when a commit fails, and what was counted ahead keeps its first attempt")
     func keptItem() throws {
-        var former = try inbound()
         _ = former.consumerArrived(at: reading(0))
         let first = former.arrived(arrived(1), at: reading(0))
         let second = former.arrived(arrived(2), at: reading(0))
@@ -127,7 +130,6 @@ import Testing
         "DEL-47: a durable attempt that no handler has seen is given after reading back, once",
         arguments: [true, false])
     func notHandedOver(isComplete: Bool) throws {
-        var former = try inbound()
         let stored = former.arrived(arrived(1), at: reading(0))
         let first = former.consumerArrived(at: reading(0))
         let item = try #require(first.handed.first)
@@ -146,7 +148,6 @@ import Testing
 
     @Test("DEL-47: an attempt after a failed one is not taken for it when the ledger is read back")
     func failedBefore() throws {
-        var former = try inbound()
         let first = giveFirst(of: &former)
         let failed = former.failed(1, at: reading(0))
         let second = former.timeAdvanced(at: reading(1))
@@ -161,7 +162,6 @@ import Testing
 
     @Test("DEL-11, DEL-12, DEL-47: a pause goes on when the ledger is read back, and the next one is longer")
     func pauses() throws {
-        var former = try inbound()
         let first = giveFirst(of: &former)
         _ = former.pauseWithoutAttempt(1, at: reading(0))
         let formerEnd = former.nextDeadline
@@ -179,7 +179,6 @@ import Testing
 
     @Test("SES-88, DEL-47: an item that was put off stays so when the ledger is read back, until its handler arrives")
     func putOff() throws {
-        var former = try inbound()
         let first = giveFirst(of: &former)
         let later = former.putOff(1, at: reading(0))
         var ledger = try readBack(records([first, later]))
@@ -194,7 +193,6 @@ import Testing
 
     @Test("DEL-47: an item is given again and marked if its verdict is lost, or may be")
     func givenAgain() throws {
-        var former = try inbound()
         _ = former.consumerArrived(at: reading(0))
         let first = former.arrived(arrived(1), at: reading(0))
         former.handOver(first, at: reading(1))

@@ -6,15 +6,18 @@ import TandemDelivery
 import TandemWire
 import Testing
 
-@Suite struct InboundLedgerTests {
-    private func ledgerWithConsumer(_ limits: DeliveryLimits = DeliveryLimits()) throws -> InboundLedger {
+@Suite final class InboundLedgerTests {
+    private var ledger: InboundLedger
+
+    init() throws { ledger = try Self.ledgerWithConsumer() }
+
+    private static func ledgerWithConsumer(_ limits: DeliveryLimits = DeliveryLimits()) throws -> InboundLedger {
         var ledger = try inbound(limits)
         _ = ledger.consumerArrived(at: reading(0))
         return ledger
     }
 
     @Test func anItemIsStoredBeforeItIsAcknowledgedAndHanded() throws {
-        var ledger = try ledgerWithConsumer()
         let transition = ledger.arrived(arrived(1), at: reading(0))
         #expect(transition.effects.first == .acknowledge(through: 1))
         #expect(transition.handed.map(\.payload) == [[1, 1, 1]])
@@ -24,7 +27,6 @@ import Testing
     }
 
     @Test func aRepetitionIsAcknowledgedAndNotStoredAgain() throws {
-        var ledger = try ledgerWithConsumer()
         _ = ledger.arrived(arrived(1), at: reading(0))
         let again = ledger.arrived(arrived(1), at: reading(0))
         #expect(again.effects == [.acknowledge(through: 1)] && again.changes.isEmpty)
@@ -36,7 +38,6 @@ import Testing
     }
 
     @Test func whatComesTooEarlyIsDroppedWithoutAnAnswer() throws {
-        var ledger = try ledgerWithConsumer()
         #expect(ledger.arrived(arrived(2), at: reading(0)).effects == [.droppedAhead])
         #expect(ledger.gapArrived(2, .cancelled, at: reading(0)).effects == [.droppedAhead])
         #expect(ledger.arrived(arrived(.max), at: reading(0)).effects == [.droppedAhead])
@@ -65,14 +66,12 @@ import Testing
     }
 
     @Test func aGapMovesTheWatermark() throws {
-        var ledger = try ledgerWithConsumer()
         let gap = ledger.gapArrived(1, .superseded, at: reading(0))
         #expect(gap.effects == [.acknowledge(through: 1), .report(sequence: 1, .withdrawn(.superseded))])
         #expect(ledger.arrived(arrived(2), at: reading(0)).handed.count == 1)
     }
 
     @Test func aGapTakesBackWhatWaitsAndNotWhatTheHandlerHas() throws {
-        var ledger = try ledgerWithConsumer()
         ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
         _ = ledger.arrived(arrived(2), at: reading(0))
         #expect(ledger.gapArrived(2, .cancelled, at: reading(0)).reported == [.withdrawn(.cancelled)])
@@ -87,7 +86,6 @@ import Testing
         "LIM-145: an item that its handler has had for five minutes is named, until the verdict; each attempt has its own"
     )
     func itemInHandler() throws {
-        var ledger = try ledgerWithConsumer()
         let item = arrived(1)
         let first = ledger.arrived(item, at: reading(50))
         _ = ledger.arrived(arrived(2), at: reading(60))
@@ -111,7 +109,6 @@ import Testing
 
     @Test("DEL-11, LIM-15: a failing head blocks and then is a dead letter")
     func aFailingHeadBlocksAndThenIsADeadLetter() throws {
-        var ledger = try ledgerWithConsumer()
         _ = ledger.arrived(arrived(1), at: reading(0))
         _ = ledger.arrived(arrived(2), at: reading(0))
         var time: Int64 = 0
@@ -131,7 +128,6 @@ import Testing
 
     @Test("DEL-6, DEL-11: the pause of an item that is taken back meanwhile holds up no other")
     func aPauseEndsWithItsItem() throws {
-        var ledger = try ledgerWithConsumer()
         _ = ledger.arrived(arrived(1), at: reading(0))
         _ = ledger.arrived(arrived(2), at: reading(0))
         _ = ledger.failed(1, at: reading(0))
@@ -147,7 +143,7 @@ import Testing
             { $0.pauseWithoutAttempt(1, at: reading(1)) }, { $0.putOff(1, at: reading(1)) },
         ]
         for end in ends {
-            var ledger = try ledgerWithConsumer()
+            var ledger = try Self.ledgerWithConsumer()
             ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
             _ = ledger.arrived(arrived(2), at: reading(0))
             #expect(ledger.gapArrived(1, .superseded, at: reading(0)).effects == [.acknowledge(through: 2)])
@@ -158,7 +154,7 @@ import Testing
 
     @Test("DEL-6: the outcome of an item that its handler has stands, also when its sender has asked for it")
     func handledAfterAll() throws {
-        var ledger = try ledgerWithConsumer()
+        var ledger = try Self.ledgerWithConsumer()
         ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
         _ = ledger.gapArrived(1, .cancelled, at: reading(0))
         #expect(ledger.handled(1, at: reading(1)).reported == [.handled])
@@ -171,7 +167,7 @@ import Testing
     func takenBackInTheLastAttempt() throws {
         var limits = DeliveryLimits()
         limits.attempts = 1
-        var ledger = try ledgerWithConsumer(limits)
+        var ledger = try Self.ledgerWithConsumer(limits)
         ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
         _ = ledger.gapArrived(1, .cancelled, at: reading(0))
         #expect(ledger.failed(1, at: reading(0)).reported == [.withdrawn(.cancelled)] && ledger.deadLetters.isEmpty)
@@ -179,7 +175,7 @@ import Testing
 
     @Test("DEL-6, DEL-47: an item whose attempt is not durable yet is taken back, and no handler gets it")
     func takenBackBeforeTheHandOver() throws {
-        var ledger = try ledgerWithConsumer()
+        var ledger = try Self.ledgerWithConsumer()
         let delivery = ledger.arrived(arrived(1), at: reading(0))
         #expect(ledger.gapArrived(1, .cancelled, at: reading(0)).reported == [.withdrawn(.cancelled)])
         #expect(ledger.handOver(delivery, at: reading(0)).isEmpty && ledger.count == 0)
@@ -188,7 +184,7 @@ import Testing
     @Test func aDeadLetterIsRetriedOrDroppedOnceSettled() throws {
         var limits = DeliveryLimits()
         limits.attempts = 1
-        var ledger = try ledgerWithConsumer(limits)
+        var ledger = try Self.ledgerWithConsumer(limits)
         _ = ledger.arrived(arrived(1), at: reading(0))
         _ = ledger.failed(1, at: reading(0))
         #expect(ledger.retryDeadLetter(1, at: reading(0)).handed.isEmpty, "its sender has not heard")
@@ -224,7 +220,7 @@ import Testing
         var disk = Disk<InboundEffect>()
         var limits = DeliveryLimits()
         limits.attempts = 3
-        var ledger = try ledgerWithConsumer(limits)
+        var ledger = try Self.ledgerWithConsumer(limits)
         let first = ledger.arrived(arrived(1), at: reading(0))
         disk.submit(first.changes, [])
         _ = disk.commitNext()
@@ -240,7 +236,6 @@ import Testing
     }
 
     @Test func aConsumerThatLeavesGivesItsItemBack() throws {
-        var ledger = try ledgerWithConsumer()
         ledger.handOver(ledger.arrived(arrived(1), at: reading(0)), at: reading(0))
         #expect(ledger.consumerLeft(at: reading(0)).reported.isEmpty)
         #expect(ledger.handled(1, at: reading(0)).effects.isEmpty, "the word of one who left does not count")
@@ -250,7 +245,6 @@ import Testing
 
     @Test("SES-88: an item that its handler puts off is no attempt, and waits until the handler is there again")
     func putOff() throws {
-        var ledger = try ledgerWithConsumer()
         _ = ledger.arrived(arrived(1), at: reading(0))
         for time in Int64(1)...20 {
             #expect(ledger.putOff(1, at: reading(time)).reported.isEmpty)
@@ -273,7 +267,6 @@ import Testing
     }
 
     @Test func aNewLinkRepeatsEveryOutcomeThatIsNotSettled() throws {
-        var ledger = try ledgerWithConsumer()
         for sequence in 1...3 {
             _ = ledger.arrived(arrived(UInt64(sequence)), at: reading(0))
             _ = ledger.handled(UInt64(sequence), at: reading(0))
@@ -317,7 +310,6 @@ import Testing
         "DEL-12, LIM-15: an item for which the handler has no room costs no attempt, and is given again until it expires"
     )
     func noRoomForTheHandler() throws {
-        var ledger = try ledgerWithConsumer()
         _ = ledger.arrived(arrived(1, remaining: .seconds(1000)), at: reading(0))
         _ = ledger.arrived(arrived(2), at: reading(0))
         var time: Int64 = 0

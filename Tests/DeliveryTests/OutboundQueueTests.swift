@@ -6,12 +6,15 @@ import TandemTestSupport
 import TandemWire
 import Testing
 
-@Suite struct OutboundQueueTests {
+@Suite final class OutboundQueueTests {
+    private var queue: OutboundQueue
+
+    init() throws { queue = try outbound() }
+
     @Test(
         "An accepted item is one row with its body, or two if that is long, and a header in one transition",
         arguments: [(768, [DeliveryTable.outboundItem]), (769, [.outboundItem, .outboundPayload])])
     func rows(size: Int, rows: [DeliveryTable]) throws {
-        var queue = try outbound()
         let transition = try queue.enqueue(item(1, size: size), at: reading(0))
         #expect(transition.effects.isEmpty, "its submitter waits for the commit")
         let tables = transition.changes.map { change -> DeliveryTable in
@@ -47,7 +50,6 @@ import Testing
         "DEL-4: a long body goes when the peer has stored its item, and the row in which the item came when it ends",
         arguments: [(769, [DeliveryTable.outboundPayload]), (768, [])])
     func rowsGoOnce(size: Int, long: [DeliveryTable]) throws {
-        var queue = try outbound()
         _ = queue.linkOpened(received: 0, at: reading(0))
         for number in 1...3 as ClosedRange<UInt8> { _ = try queue.enqueue(item(number, size: size), at: reading(0)) }
         func removed(_ transition: OutboundTransition) -> [DeliveryTable] {
@@ -69,7 +71,6 @@ import Testing
             (.file, 768, .outboundPayload),
         ])
     func damagedRow(channel: Channel, size: Int, body: DeliveryTable) throws {
-        var queue = try outbound()
         _ = try queue.enqueue(item(1, size: size), at: reading(0))
         let accepted = queue.record(of: identifier(1))
         // A later form of it is read back, beside the damaged row.
@@ -116,7 +117,6 @@ import Testing
     }
 
     @Test func theSameIdentifierIsTheSameItem() throws {
-        var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))
         let again = try queue.enqueue(item(1), at: reading(0))
         #expect(again.isDuplicate && again.changes.isEmpty && again.effects.isEmpty && queue.count == 1)
@@ -144,7 +144,6 @@ import Testing
     }
 
     @Test func anItemAcceptedOnAnOpenLinkIsSentWithItsBodyAtHand() throws {
-        var queue = try outbound()
         _ = queue.linkOpened(received: 0, at: reading(0))
         let transition = try queue.enqueue(item(7), at: reading(5))
         guard case .send(let dispatch)? = transition.effects.last else { throw Unexpected("not sent") }
@@ -153,7 +152,6 @@ import Testing
     }
 
     @Test func aWaitingItemIsSupersededWithoutThePeerHearingOfIt() throws {
-        var queue = try outbound()
         _ = try queue.enqueue(item(1, supersedes: "secondary target"), at: reading(0))
         _ = try queue.enqueue(item(2, supersedes: "another target"), at: reading(0))
         let transition = try queue.enqueue(item(3, supersedes: "secondary target"), at: reading(0))
@@ -163,7 +161,6 @@ import Testing
     }
 
     @Test func aSentItemIsSupersededByAGapAndEndsAsThePeerSays() throws {
-        var queue = try outbound()
         _ = try queue.enqueue(item(1, supersedes: "a"), at: reading(0))
         _ = queue.linkOpened(received: 0, at: reading(0))
         let newer = try queue.enqueue(item(2, supersedes: "a"), at: reading(1))
@@ -175,7 +172,6 @@ import Testing
     }
 
     @Test func cancellingIsDefinite() throws {
-        var queue = try outbound()
         for number in 1...3 { _ = try queue.enqueue(item(UInt8(number)), at: reading(0)) }
         #expect(queue.cancel(identifier(9), at: reading(0)).0 == .unknown)
         let (first, transition) = queue.cancel(identifier(2), at: reading(0))
@@ -203,7 +199,6 @@ import Testing
 
     @Test("DEL-4: one row says which items the peer has stored")
     func storedIsOneRow() throws {
-        var queue = try outbound()
         _ = queue.linkOpened(received: 0, at: reading(0))
         var changes: [DeliveryChange] = []
         for number in 1...3 as ClosedRange<UInt8> { changes += try queue.enqueue(item(number), at: reading(0)).changes }
@@ -220,7 +215,6 @@ import Testing
     }
 
     @Test func storedDropsALongBodyAndKeepsTheRecordUntilItHasEnded() throws {
-        var queue = try outbound()
         _ = try queue.enqueue(item(1, size: 1000), at: reading(0))
         _ = queue.linkOpened(received: 0, at: reading(0))
         let stored = queue.stored(through: 1, at: reading(0))
@@ -300,7 +294,6 @@ import Testing
     }
 
     @Test func acknowledgingWhatWasNeverSentIsAViolation() throws {
-        var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))
         _ = queue.linkOpened(received: 0, at: reading(0))
         #expect(queue.stored(through: 2, at: reading(0)).effects == [.violation])
@@ -310,7 +303,6 @@ import Testing
     }
 
     @Test func anOutcomeThatIsKnownAlreadyIsSettledAgain() throws {
-        var queue = try outbound()
         _ = try queue.enqueue(item(1), at: reading(0))
         _ = queue.linkOpened(received: 0, at: reading(0))
         _ = queue.ended(1, .handled, at: reading(0))

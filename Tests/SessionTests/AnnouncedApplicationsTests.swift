@@ -28,6 +28,7 @@ private final class Device {
 }
 
 @Suite struct AnnouncedApplicationsTests {
+    private let apps = Device()
     private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
 
     private func app(_ number: Int) throws -> ApplicationIdentifier {
@@ -36,7 +37,6 @@ private final class Device {
 
     @Test("SES-16, LIM-11: a device that replaces one app after the other on a link is never refused, nor remembered")
     func replacedApps() throws {
-        let apps = Device()
         _ = apps.linkUp()
         for number in 0..<2_000 {
             let (name, now) = (try app(number), start + .seconds(number))
@@ -50,7 +50,6 @@ private final class Device {
 
     @Test("SES-16, LIM-11: apps of an earlier link do not count on a new one, and go with its introduction")
     func earlierLink() throws {
-        let apps = Device()
         _ = apps.linkUp()
         let former = try (0..<Limits.applications).map { try app($0) }
         let others = try (1_000..<1_000 + Limits.applications - 1).map { try app($0) }
@@ -69,7 +68,6 @@ private final class Device {
 
     @Test("SES-16, LIM-11: a device that ends each link before its introduction is remembered with twice its apps")
     func linksThatEndEarly() throws {
-        let apps = Device()
         var gone: Set<ApplicationIdentifier> = []
         for link in 0..<10 {
             gone.formUnion(apps.linkUp())
@@ -85,7 +83,6 @@ private final class Device {
 
     @Test("SES-16, LIM-11: a link that breaks after one new app costs the place of one app that it did not announce")
     func linkThatBreaks() throws {
-        let apps = Device()
         _ = apps.linkUp()
         let known = try (0..<Limits.applications).map { try app($0) }.sorted()
         let new = try app(1_000)
@@ -101,7 +98,6 @@ private final class Device {
 
     @Test("SES-16, LIM-149: new names are taken up to a pace, and known ones at any")
     func newNames() throws {
-        let apps = Device()
         _ = apps.linkUp()
         let names = try (0...512).map { try app($0) }
         for name in names.dropLast() { #expect(apps.announced(name, isInstalled: false, at: start)) }
@@ -112,7 +108,6 @@ private final class Device {
 
     @Test("SES-64: an app known from before a restart that is withdrawn is not installed")
     func withdrawnAfterARestart() throws {
-        let apps = Device()
         let (first, second) = (try app(1), try app(2))
         apps.restore(installed: [first, second])
         _ = apps.linkUp()

@@ -4,7 +4,8 @@ import TandemBase
 import TandemSession
 import Testing
 
-struct BroadcastLedgerTests {
+final class BroadcastLedgerTests {
+    private var ledger = BroadcastLedger(capacity: 100)
     private let sender = ConnectionNumber(1)
     private let pairings = [UniqueIdentifier.random(), .random(), .random()]
     private let now = MonotonicTime(nanoseconds: 0)
@@ -33,7 +34,6 @@ struct BroadcastLedgerTests {
 
     @Test("SES-30 SES-10: a failure counts once, and only from who got the message, naming its app and pairing")
     func onlyReceiversFail() throws {
-        var ledger = BroadcastLedger(capacity: 100)
         let id = record(in: &ledger)
         let receiver = ConnectionNumber(11)
         let other = try ApplicationIdentifier("com.example.other")
@@ -49,7 +49,6 @@ struct BroadcastLedgerTests {
 
     @Test("SES-11: of a lost connection those deliveries are returned that did not leave, and its own are forgotten")
     func lostConnection() {
-        var ledger = BroadcastLedger(capacity: 100)
         let first = record(in: &ledger, endOffset: 100)
         let second = record(in: &ledger, endOffset: 200)
         #expect(ledger.closed(ConnectionNumber(10), departed: 199, last: 199).isEmpty, "all left: nothing is looked at")
@@ -75,7 +74,6 @@ struct BroadcastLedgerTests {
 
     @Test("SES-11: a frame that waited may leave behind shorter ones that began later, and is found behind them")
     func behindShorter() {
-        var ledger = BroadcastLedger(capacity: 100)
         let counts = [500, 10, 10]
         let messages = counts.map { BroadcastLedger.Message(id: .random(), deadline: now + .seconds(30), count: $0) }
         for message in messages {
@@ -88,7 +86,6 @@ struct BroadcastLedgerTests {
         "SES-30 SES-11: broadcasts that left together share their receivers, and each has its own place among the bytes"
     )
     func together() {
-        var ledger = BroadcastLedger(capacity: 100)
         let alone = ConnectionNumber(20)
         var messages = [10, 20, 30].map {
             BroadcastLedger.Message(id: .random(), deadline: now + .seconds(30), count: $0)
@@ -110,7 +107,6 @@ struct BroadcastLedgerTests {
 
     @Test("LIM-21: broadcasts that reached nobody are bounded, too")
     func nobody() {
-        var ledger = BroadcastLedger(capacity: 100)
         for _ in 0..<1000 {
             let message = BroadcastLedger.Message(id: .random(), deadline: now + .seconds(600), count: 300)
             ledger.record([message], app: app, origin: sender, deliveries: [])
@@ -120,7 +116,6 @@ struct BroadcastLedgerTests {
 
     @Test("a broadcast is remembered until its deadline, and its identifier is free again then")
     func deadline() {
-        var ledger = BroadcastLedger(capacity: 100)
         let id = record(in: &ledger, seconds: 2)
         ledger.expire(now: now + .seconds(1))
         #expect(ledger.contains(id) == true)

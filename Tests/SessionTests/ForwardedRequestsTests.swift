@@ -5,7 +5,8 @@ import TandemSession
 import TandemTestSupport
 import Testing
 
-struct ForwardedRequestsTests {
+final class ForwardedRequestsTests {
+    private var ledger = ForwardedRequestsTests.ledger(capacity: 8)
     private let asker = RequestParty(0)
     private let answerer = RequestParty(1)
     private let stranger = RequestParty(2)
@@ -32,7 +33,6 @@ struct ForwardedRequestsTests {
 
     @Test("SES-10: only the connection that the request was delivered to may answer")
     func onlyReceiverAnswers() {
-        var ledger = Self.ledger(capacity: 8)
         let request = request()
         #expect(ledger.open(request) == .opened)
         #expect(ledger.answered(request.id, by: stranger, isReply: true) == nil)
@@ -42,7 +42,6 @@ struct ForwardedRequestsTests {
 
     @Test("SES-9: a second reply is dropped and counted")
     func secondReply() {
-        var ledger = Self.ledger(capacity: 8)
         let request = request()
         _ = ledger.open(request)
         _ = ledger.answered(request.id, by: answerer, isReply: true)
@@ -52,7 +51,6 @@ struct ForwardedRequestsTests {
 
     @Test("SES-10: an identifier that is open already is duplicate-id; after its answer it is free")
     func duplicate() {
-        var ledger = Self.ledger(capacity: 8)
         let request = request()
         _ = ledger.open(request)
         #expect(ledger.open(request) == .duplicate)
@@ -65,7 +63,6 @@ struct ForwardedRequestsTests {
     @Test(
         "SES-10: the identifier of a message without reply stays taken until it is forgotten", arguments: [true, false])
     func duplicateOfAMessage(reply: Bool) {
-        var ledger = Self.ledger(capacity: 8)
         let message = request(reply: false, seconds: 30)
         _ = ledger.open(message)
         #expect(ledger.open(request(message.id, reply: reply)) == .duplicate)
@@ -130,7 +127,6 @@ struct ForwardedRequestsTests {
 
     @Test("SES-11: a counterpart that leaves owes exactly what was delivered to it")
     func counterpartLeaves() {
-        var ledger = Self.ledger(capacity: 8)
         let (owed, other) = (request(), request(to: stranger))
         _ = ledger.open(owed)
         _ = ledger.open(other)
@@ -159,7 +155,6 @@ struct ForwardedRequestsTests {
 
     @Test("An app that talks to itself over one connection is owed nothing when that connection ends")
     func toItself() {
-        var ledger = Self.ledger(capacity: 8)
         _ = ledger.open(request(to: asker))
         #expect(ledger.left(asker) == [])
         #expect(ledger.count == 0)

@@ -8,7 +8,11 @@ import TandemSignedConfiguration
 import TandemWire
 import Testing
 
-@Suite struct CarrierTests {
+@Suite final class CarrierTests {
+    private var chain: Chain
+
+    init() throws { chain = try Chain() }
+
     @Test("CFG-101: a statement reads back as it was signed, and names the far secondary with its report key")
     func statement() throws {
         let chain = try Chain()
@@ -19,7 +23,6 @@ import Testing
 
     @Test("CFG-103, CFG-104: the exact bytes go down, and the report comes up and is verified by the certified key")
     func honest() throws {
-        var chain = try Chain()
         let envelope = try chain.envelope(1)
         let item = try chain.apply(envelope)
         let frame = CarriedConfiguration(to: chain.lower, slot: SHA256.digest([]), envelope: item.envelope).bytes
@@ -35,7 +38,6 @@ import Testing
 
     @Test("CFG-102, LIM-133: a secondary that does not read is passed over by its name, and the others count")
     func faultySecondary() throws {
-        var chain = try Chain()
         let bad = chain.secondary(.random(), .init(), epoch: Limits.lastEpoch + 1)
         let transition = try chain.learn([bad, chain.secondary(epoch: 2)])
         #expect(transition.passedOver.map(\.name) == ["payload-malformed"])
@@ -50,7 +52,6 @@ import Testing
 
     @Test("CFG-106: a carrier that alters one byte anywhere gets nothing applied, by name")
     func altered() throws {
-        var chain = try Chain()
         let envelope = try chain.envelope(1)
         let item = try chain.apply(envelope)
         let names: Set<Verdict> = [
@@ -67,7 +68,6 @@ import Testing
 
     @Test("CFG-51, CFG-106: what a carrier sends instead is refused by name, and answers nothing of the top's")
     func exchanged() throws {
-        var chain = try Chain()
         let now = Fixture.now.seconds
         let other = try ApplicationIdentifier("org.example.other")
         let resigned = try ConfigurationSigner.sign(
@@ -131,7 +131,6 @@ import Testing
 
     @Test("CFG-106: an older version, replayed or withheld until a newer one is applied, is `rollback`")
     func replayed() throws {
-        var chain = try Chain()
         let old = try chain.envelope(1)
         let first = try chain.apply(old)
         try chain.take(report: chain.report(try chain.judge(old, nonce: first.entry.id)))
@@ -182,7 +181,6 @@ import Testing
 
     @Test("CFG-106: a report that is forged, altered, of another device, or replayed is refused by name")
     func reports() throws {
-        var chain = try Chain()
         let envelope = try chain.envelope(1)
         let item = try chain.apply(envelope)
         let facts = try chain.judge(envelope, nonce: item.entry.id)
@@ -211,7 +209,6 @@ import Testing
 
     @Test("CFG-106: another report key for a device that a carrier has named is `key-changed`, also once it was gone")
     func reportKeySwapped() throws {
-        var chain = try Chain()
         let swapped = chain.secondary(key: chain.carrier.key)
         let transition = try chain.learn([swapped])
         #expect(transition.passedOver == [.keyChanged] && transition.gone == [chain.lower])
@@ -227,7 +224,6 @@ import Testing
 
     @Test("CFG-102: a statement of a stranger, altered, of another carrier or pairing, or replayed changes nothing")
     func statements() throws {
-        var chain = try Chain()
         let good = chain.statement([], counter: 9)
         let stranger = CarrierStatement(
             of: chain.carrier.identifier, through: chain.upper, about: chain.app, counter: 9, secondaries: []
@@ -254,7 +250,6 @@ import Testing
 
     @Test("CFG-102: a carrier that claims a target, device or pairing that is not its own is refused by name")
     func claims() throws {
-        var chain = try Chain()
         let otherTarget = chain.secondary(.random(), .init(), target: .vendor(chain.top.identifier))
         let faults: [(CarrierFailure, CarrierStatement.Secondary)] = [
             (.wrongTarget, otherTarget), (.wrongDevice, chain.secondary(.random(), chain.top)),
@@ -284,10 +279,9 @@ import Testing
 
     @Test("CFG-101: a longer chain certifies key by key, and no carrier in it can change what is below it")
     func longer() throws {
-        var chain = try Chain()
         let last = Chain.Device()
         let pairing = UniqueIdentifier.random()
-        let below = { (counter: UInt64, key: ReportPrivateKey) in
+        func below(_ counter: UInt64, _ key: ReportPrivateKey) -> [UInt8] {
             CarrierStatement(
                 of: chain.far.identifier, through: chain.lower, about: chain.app, counter: counter,
                 secondaries: [chain.secondary(pairing, last, target: .vendor(chain.far.identifier))]
@@ -309,7 +303,6 @@ import Testing
 
     @Test("CFG-101: chains and devices are bounded (LIM-94)")
     func bounds() throws {
-        var chain = try Chain()
         let most = (0..<ConfigurationLimits.carriedSecondaries).map { _ in
             chain.secondary(.random(), .init(), key: chain.far.key)
         }
@@ -330,7 +323,6 @@ import Testing
 
     @Test("CFG-102: a restored store below makes its epoch higher: reports and statements count again, keys stay")
     func renewed() throws {
-        var chain = try Chain()
         try chain.learn([chain.secondary(epoch: 2)])
         #expect(chain.known[chain.lower]?.facts.epoch == 2 && chain.known.epoch(of: chain.lower) == 2)
         #expect(try chain.learn([chain.secondary(key: .generate(), epoch: 3)]).passedOver == [.keyChanged])
@@ -344,7 +336,6 @@ import Testing
 
     @Test("CFG-103: a statement announces a far secondary that is new, has another target or a higher epoch than ever")
     func announced() throws {
-        var chain = try Chain()
         #expect(try chain.learn([chain.secondary(epoch: 2)]).announced == [chain.lower])
         for epoch: UInt64 in [1, 2, 1, 2] {
             let transition = try chain.learn([chain.secondary(epoch: epoch)])
@@ -364,7 +355,6 @@ import Testing
 
     @Test("CFG-102: rows restore what was certified")
     func restored() throws {
-        var chain = try Chain()
         chain.known = FarSecondaries()
         let bytes = chain.statement([chain.secondary()], counter: 7)
         var restored = FarSecondaries()
@@ -508,7 +498,6 @@ import Testing
 
     @Test("CFG-102, CFG-105: rows keep the epoch of statements; those of before are read")
     func epochsInRows() throws {
-        var chain = try Chain()
         let changes = try chain.learn().changes
         let accepted = changes.lazy.compactMap { if case .statement(_, _, let one) = $0 { one } else { nil } }.first
         var row = try #require(accepted).dictionary

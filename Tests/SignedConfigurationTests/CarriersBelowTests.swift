@@ -7,15 +7,18 @@ import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
 
-@Suite struct CarriersBelowTests {
+@Suite final class CarriersBelowTests {
+    private var chain: Chain
+
+    init() throws { chain = try Chain() }
+
     @Test("CFG-102: a fault in a statement below costs that one only, and has its name")
     func faultsBelow() throws {
-        var chain = try Chain()
         let sibling = Chain.Device()
         let (beside, next) = (UniqueIdentifier.random(), UniqueIdentifier.random())
         let own = [chain.secondary(), chain.secondary(beside, sibling)]
         let target = PairedIdentifier.vendor(chain.far.identifier)
-        let one = { (pairing: UniqueIdentifier, device: Chain.Device) in
+        func one(_ pairing: UniqueIdentifier, _ device: Chain.Device) -> CarrierStatement.Secondary {
             chain.secondary(pairing, device, target: target)
         }
         let faults: [(CarrierFailure, [UInt8])] = [
@@ -40,7 +43,6 @@ import Testing
 
     @Test("CFG-102: a carrier below that names its sibling's pairing and device with its own key gains neither")
     func theftFromASibling() throws {
-        var chain = try Chain()
         let (sibling, thief, victim) = (Chain.Device(), Chain.Device(), Chain.Device())
         let (beside, thieving, pairing) = (
             UniqueIdentifier.random(), UniqueIdentifier.random(), UniqueIdentifier.random()
@@ -70,7 +72,6 @@ import Testing
 
     @Test("CFG-102: a carrier below that repeats its sibling's word about a device changes neither target nor name")
     func repeatedWord() throws {
-        var chain = try Chain()
         let (sibling, thief, victim) = (Chain.Device(), Chain.Device(), Chain.Device())
         let (beside, thieving, pairing) = (
             UniqueIdentifier.random(), UniqueIdentifier.random(), UniqueIdentifier.random()
@@ -94,7 +95,6 @@ import Testing
 
     @Test("CFG-102: a hijacked carrier puts no other device behind a pairing that it named, for no app")
     func devicesStay() throws {
-        var chain = try Chain()
         let puppet = Chain.Device()
         let swapped = chain.secondary(chain.lower, puppet)
         #expect(try chain.learn([chain.secondary(), chain.secondary(.random(), puppet)]).passedOver.isEmpty)
@@ -116,7 +116,6 @@ import Testing
 
     @Test("CTL-38, CFG-102: one that a carrier states no longer stays known as gone, until it is stated again")
     func hidden() throws {
-        var chain = try Chain()
         #expect(chain.known.hidden.isEmpty)
         let changes = try chain.learn([]).changes
         let hidden = try #require(chain.known.hidden.first)
@@ -136,7 +135,6 @@ import Testing
 
     @Test("CTL-38: what was behind an unpaired carrier, and no other one states, stays known as gone, within LIM-85")
     func left() throws {
-        var chain = try Chain()
         var rows = chain.known.unpaired(chain.upper, at: Fixture.now).changes
         let hidden = try #require(chain.known.hidden.first)
         #expect(hidden.device == chain.far.identifier && hidden.carrier == nil && hidden.gone.since == Fixture.now)
@@ -163,7 +161,6 @@ import Testing
 
     @Test("CTL-68: an operator ends the rows of a device that is gone, and of no other; another hiding makes a new one")
     func forgotten() throws {
-        var chain = try Chain()
         #expect(chain.known.forget(chain.far.identifier).changes.isEmpty, "it is stated")
         try chain.learn([])
         #expect(chain.known.forget(UniqueIdentifier.random()).changes.isEmpty)
@@ -199,7 +196,6 @@ import Testing
 
     @Test("CFG-102: what another carrier has stated all the time is behind it once its first one is unpaired")
     func movedCarrier() throws {
-        var chain = try Chain()
         let other = moved(chain)
         #expect(try chain.take(other.statement, from: other.carrier).contested == [chain.lower])
         #expect(chain.known[chain.lower]?.carrier == chain.upper)
@@ -218,7 +214,6 @@ import Testing
 
     @Test("CFG-102: one that its carrier states no longer is behind another one that states the same device and key")
     func statedElsewhere() throws {
-        var chain = try Chain()
         let other = moved(chain)
         let thief = Chain.Device()
         let thieving = FarSecondaries.Carrier(pairing: .random(), device: thief.identifier, key: thief.key.publicKey)
@@ -238,7 +233,6 @@ import Testing
 
     @Test("CFG-102: a start chooses what statements name and no stored word counts for")
     func chosenAtAStart() throws {
-        var chain = try Chain()
         let other = moved(chain)
         try chain.take(other.statement, from: other.carrier)
         // As an earlier version left it: the first carrier is unpaired, and its rows are gone.
@@ -253,7 +247,6 @@ import Testing
 
     @Test("CFG-102: a restart does not forget which carrier named a pairing first")
     func firstComeAfterARestart() throws {
-        var chain = try Chain()
         chain.known = FarSecondaries()
         let thief = Chain.Device()
         let other = UniqueIdentifier.random()
@@ -288,7 +281,6 @@ import Testing
 
     @Test("CFG-102: a secondary or a statement that a list names again is not read again, and no known key is parsed")
     func readOnce() throws {
-        var chain = try Chain()
         let named = CarrierStatement.Secondary(
             pairing: .random(), device: .random(), name: "kiosk",
             reportKey: PrivateKey.generate(.ecdsaP256).publicKey.subjectPublicKeyInfo, epoch: 1,
@@ -317,7 +309,6 @@ import Testing
 
     /// The least time for one of three statements that give a key to 610 new devices.
     private func time(naming key: [UInt8]) throws -> Duration {
-        var chain = try Chain()
         let makers = (0..<6).map { _ in (device: Chain.Device(), pairing: UniqueIdentifier.random()) }
         let other = { (maker: UniqueIdentifier) in
             CarrierStatement.Secondary(
@@ -345,7 +336,6 @@ import Testing
 
     @Test("CFG-102: a key that is none is found when it is first named, and costs no other secondary anything")
     func noKey() throws {
-        var chain = try Chain()
         let pairing = UniqueIdentifier.random()
         let named = chain.secondary(pairing, .init())
         let broken = CarrierStatement.Secondary(
@@ -358,7 +348,6 @@ import Testing
 
     @Test("CFG-102: carriers in a row, statements, and the pairings that those far below name are bounded (LIM-94)")
     func bounds() throws {
-        var chain = try Chain()
         // Each has the next one for its secondary.
         let row = [(chain.far, chain.lower)] + (0..<4).map { _ in (Chain.Device(), UniqueIdentifier.random()) }
         var below: [UInt8]?
@@ -374,7 +363,7 @@ import Testing
         #expect(throws: CarrierFailure.tooMany) { try chain.learn(below: many) }
         // One far below that names new pairings without end: it fills its own room only.
         var counter: UInt64 = 2
-        let flood = {
+        func flood() -> [UInt8] {
             counter += 1
             let named = (0..<ConfigurationLimits.carriedSecondaries).map { _ in
                 chain.secondary(.random(), .init(), key: chain.far.key, target: .vendor(chain.far.identifier))

@@ -8,10 +8,13 @@ import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
 
-@Suite struct DesiredTests {
+@Suite final class DesiredTests {
+    private var fleet: Fleet
+
+    init() throws { fleet = try Fleet() }
+
     @Test("CFG-63, CFG-72: what has failed stays so when a second delivery of it is refused")
     func failedStaysFailed() throws {
-        var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
         let second = try fleet.linked(0)
         #expect(try fleet.report(0, first, .failed) == nil)
@@ -21,7 +24,6 @@ import Testing
 
     @Test("CFG-52, CTL-27: a delivery whose report was held back is on its way no longer once a later one is answered")
     func heldBackReport() throws {
-        var fleet = try Fleet()
         _ = try fleet.delivered(try fleet.envelope(1))
         fleet.now = fleet.now + .seconds(1)
         let second = try fleet.delivered(try fleet.envelope(2))
@@ -60,7 +62,6 @@ import Testing
 
     @Test("CFG-70: under another identifier of the primary's app nothing is desired for the former one")
     func anotherIdentifier() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         fleet.end(0, item, .undelivered)
         fleet.target = try PairedIdentifier(text: "custom:hw-2")
@@ -71,7 +72,6 @@ import Testing
 
     @Test("CFG-71: a lower version does not replace a higher one, and the same version has the same bytes")
     func versions() throws {
-        var fleet = try Fleet()
         let five = try fleet.envelope(5)
         let item = try #require(try fleet.accept(five)[0])
         #expect(throws: DesiredRefusal.rollback(inForce: 5, isTaken: false)) { try fleet.accept(try fleet.envelope(4)) }
@@ -101,7 +101,6 @@ import Testing
 
     @Test("CFG-72: what a secondary lacks is delivered when its link is ready: nothing else, and nothing twice")
     func lacking() throws {
-        var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
         #expect(fleet.link(0, underWay: true) == nil)
         let again = try fleet.linked(0)
@@ -114,7 +113,6 @@ import Testing
 
     @Test("CFG-72: one that waits for its app is not delivered again, unless the pairing is renewed")
     func waitingForApp() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .waitingForApplication) == nil)
         #expect(fleet.link(0) == nil && fleet.announce(0) == nil)
@@ -127,7 +125,6 @@ import Testing
 
     @Test("CFG-73: a rejection is final until the operator applies the bytes again or the pairing is renewed")
     func finalRejection() throws {
-        var fleet = try Fleet()
         let envelope = try fleet.envelope(1)
         let item = try fleet.delivered(envelope)
         #expect(try fleet.report(0, item, .rejected(.schema)) == nil)
@@ -170,7 +167,6 @@ import Testing
 
     @Test("CFG-73: what a secondary's clock had expired is tried again until it is expired here")
     func expiredThere() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try Fixture.envelope(version: 1) { $0.expires = Fixture.now.seconds + 60 })
         #expect(try fleet.report(0, item, .rejected(.expired)) == nil)
         #expect(try fleet.report(0, try fleet.linked(0), .rejected(.expired)) == nil)
@@ -180,7 +176,6 @@ import Testing
 
     @Test("CFG-73: old-keyset is final for a primary that brings no key sets")
     func oldKeySetWithoutAChain() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .rejected(.oldKeySet)) == nil)
         #expect(fleet.link(0, bringsKeys: false) == nil)
@@ -191,7 +186,6 @@ import Testing
         "CFG-74: without a key at the secondary the envelope is delivered again when its app is announced or linked",
         arguments: [Verdict.waitingForKey, .rejected(.noKey)])
     func waitingForKey(verdict: Verdict) throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, verdict) == nil, "not at once: it would be answered in the same way")
         let announced = fleet.announce(0)
@@ -216,7 +210,6 @@ import Testing
 
     @Test("CFG-75: an item whose time ran out is undelivered, not expired, and is delivered again on the next link")
     func undelivered() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         fleet.end(0, item, .undelivered)
         #expect(fleet.standing(0)?.verdict == nil && fleet.standing(0)?.ending == .undelivered)
@@ -228,7 +221,6 @@ import Testing
 
     @Test("CFG-75: what waits for keys ends as withdrawn or superseded, though it was never delivered")
     func endedWithoutADelivery() throws {
-        var fleet = try Fleet()
         fleet.isBehind = true
         let envelopes = try (1...2).map { try DesiredConfiguration(envelope: fleet.envelope($0), accepted: fleet.now) }
         func endings() -> [ForwardedConfiguration.Ending?] {
@@ -244,7 +236,6 @@ import Testing
 
     @Test("CFG-52, CFG-75: a delivery whose verdict is held back has ended once a higher version is applied")
     func overtakenWithoutAVerdict() throws {
-        var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
         _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         let second = try fleet.delivered(try fleet.envelope(2))
@@ -260,7 +251,6 @@ import Testing
     @Test(
         "CFG-75: a version of an earlier key set overtakes nothing, and in a new epoch nothing of before is waited for")
     func otherKeySets() throws {
-        var fleet = try Fleet()
         let old = try fleet.delivered(try fleet.envelope(9))
         _ = try fleet.report(0, old, .applied)
         _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
@@ -279,7 +269,6 @@ import Testing
 
     @Test("CFG-52, CFG-75: what waits for a verdict under one key set has ended once a later set's is applied")
     func overtakenByALaterKeySet() throws {
-        var fleet = try Fleet()
         let old = try fleet.delivered(try fleet.envelope(9))
         _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)
         let later = try fleet.delivered(try fleet.envelope(1, keySet: 2))
@@ -294,7 +283,6 @@ import Testing
 
     @Test("CFG-73, CFG-75: a version that the secondary had refused is superseded by a lower one for no caller")
     func aRefusedVersionIsNotSuperseded() throws {
-        var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
         _ = try fleet.report(0, first, .applied)
         let second = try fleet.delivered(try fleet.envelope(2))
@@ -307,7 +295,6 @@ import Testing
 
     @Test("CFG-76: stale since the first delivery that is not reported as applied; drift if it had been")
     func standing() throws {
-        var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
         fleet.now = Fixture.now + .seconds(60)
         fleet.end(0, first, .undelivered)
@@ -329,7 +316,6 @@ import Testing
 
     @Test("CFG-71: the same bytes again are delivered where their lifetime may have run out")
     func lifetime() throws {
-        var fleet = try Fleet()
         let envelope = try fleet.envelope(1, lifetime: 60)
         let item = try fleet.delivered(envelope)
         #expect(try fleet.report(0, item, .applied) == nil)
@@ -372,7 +358,6 @@ import Testing
 
     @Test("CFG-78: the histories of a slot and of a secondary are bounded, the oldest goes first")
     func history() throws {
-        var fleet = try Fleet()
         for version in UInt64(1)...20 {
             let item = try fleet.delivered(try fleet.envelope(version))
             #expect(try fleet.report(0, item, .applied) == nil)
@@ -426,7 +411,6 @@ import Testing
 
     @Test("LIM-85: of one secondary eight deliveries wait for a verdict, and the oldest is forgotten first")
     func openDeliveries() throws {
-        var fleet = try Fleet()
         var items: [ConfigurationItem] = []
         for version in UInt64(1)...9 { items.append(try fleet.delivered(try fleet.envelope(version))) }
         let pairing = fleet.members[0].pairing
@@ -491,7 +475,6 @@ import Testing
 
     @Test("CFG-51, CFG-114: after the last verdict a report says whether the app loads what is applied, and no more")
     func reportsAboutLoading() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
         #expect(try fleet.report(0, item, .applied, onTrial: false, text: "not loaded") == nil)
@@ -510,7 +493,6 @@ import Testing
 
     @Test("CFG-104, CFG-114: a follow-up that comes in place of the last verdict shows its words")
     func followUpInPlaceOfTheLastVerdict() throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied, onTrial: true, text: "at the app's next start: volume") == nil)
         #expect(fleet.standing(0)?.text == nil)
@@ -522,7 +504,6 @@ import Testing
 
     @Test("CFG-52, CFG-114: a failure that was held back keeps no follow-up of what is active from being accepted")
     func followUpAfterALateFailure() throws {
-        var fleet = try Fleet()
         let first = try fleet.delivered(try fleet.envelope(1))
         fleet.now = fleet.now + .seconds(1)
         let second = try fleet.delivered(try fleet.envelope(2))
@@ -553,7 +534,6 @@ import Testing
         "CFG-22, CFG-89, CFG-114: what ends after its trial with a permission, or with its keys, has drifted",
         arguments: [Rejection.threshold, .signerRevoked])
     func endOfASignature(_ end: Rejection) throws {
-        var fleet = try Fleet()
         let item = try fleet.delivered(try fleet.envelope(1))
         #expect(try fleet.report(0, item, .applied, onTrial: false) == nil)
         #expect(try fleet.report(0, item, .rejected(end)) == nil)

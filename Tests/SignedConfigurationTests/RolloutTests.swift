@@ -5,7 +5,11 @@ import TandemPropertyList
 import TandemSignedConfiguration
 import Testing
 
-@Suite struct RolloutTests {
+@Suite final class RolloutTests {
+    private var fleet: Fleet
+
+    init() throws { fleet = try Fleet(2) }
+
     @Test("CFG-79: the others get it once all of the first have applied it, and keep the version before until then")
     func rollout() throws {
         var fleet = try Fleet(3)
@@ -29,7 +33,6 @@ import Testing
 
     @Test("CFG-79: the others wait for the end of the trial at the first, and get nothing when it fails")
     func rolloutOnTrial() throws {
-        var fleet = try Fleet(2)
         for (index, item) in try fleet.accept(try fleet.envelope(1)) {
             #expect(try fleet.report(index, item, .applied, onTrial: false) == nil)
         }
@@ -75,7 +78,6 @@ import Testing
 
     @Test("CFG-79: a rollout that has stopped goes to no other one of the first, and leaves their queues")
     func stoppedRolloutLeavesTheQueues() throws {
-        var fleet = try Fleet(2)
         let former = try fleet.accept(try fleet.envelope(1))
         for (index, item) in former { #expect(try fleet.report(index, item, .applied) == nil) }
         let items = try fleet.accept(try fleet.envelope(2), first: [0, 1])
@@ -133,7 +135,6 @@ import Testing
 
     @Test("CFG-79: a rollout is what its row restores")
     func restoredRollout() throws {
-        var fleet = try Fleet(2)
         let item = try #require(try fleet.accept(try fleet.envelope(1), first: [0])[0])
         #expect(try fleet.report(0, item, .rejected(.schema)) == nil)
         let desired = try #require(fleet.desired.desired(of: fleet.key).first)
@@ -145,7 +146,6 @@ import Testing
 
     @Test("CFG-79: a first secondary that went on to a newer one during the trial has not passed it")
     func rolloutSuperseded() throws {
-        var fleet = try Fleet(2)
         let item = try #require(try fleet.accept(try fleet.envelope(2), first: [0])[0])
         #expect(try fleet.report(0, item, .applied, onTrial: true) == nil)
         // As an earlier daemon reports it: the configuration itself is still named as the active one.
@@ -156,7 +156,6 @@ import Testing
 
     @Test("CFG-79: a report on an earlier configuration that names the new one as active says nothing of its trial")
     func rolloutAfterAnotherTrial() throws {
-        var fleet = try Fleet(2)
         let former = try #require(try fleet.accept(try fleet.envelope(1), first: [0])[0])
         #expect(try fleet.report(0, former, .applied, onTrial: true) == nil)
         let next = try #require(try fleet.accept(try fleet.envelope(2), first: [0])[0])
@@ -176,7 +175,6 @@ import Testing
 
     @Test("CFG-79: a delivery that ends undelivered beside one on trial does not end the trial")
     func rolloutBesideATrial() throws {
-        var fleet = try Fleet(2)
         let item = try #require(try fleet.accept(try fleet.envelope(1), first: [0])[0])
         #expect(try fleet.report(0, item, .waitingForApplication) == nil)
         fleet.trust = .key(.random())
@@ -192,7 +190,6 @@ import Testing
 
     @Test("CFG-79: a report of before the rollout does not count while the same bytes are on their way again")
     func rolloutOfAppliedBytes() throws {
-        var fleet = try Fleet(2)
         let envelope = try fleet.envelope(1, lifetime: 60)
         for (index, item) in try fleet.accept(envelope) { #expect(try fleet.report(index, item, .applied) == nil) }
         _ = fleet.desired.withdraw(fleet.key, versions: nil, at: fleet.now)

@@ -8,7 +8,11 @@ import TandemSignedConfiguration
 import TandemTestSupport
 import Testing
 
-@Suite struct SlotTests {
+@Suite final class SlotTests {
+    private var slot: ConfigurationSlot
+
+    init() throws { slot = try Fixture.usedSlot() }
+
     @Test("CFG-35: without its app a configuration is staged and waits")
     func withoutItsAppAConfigurationIsStagedAndWaits() throws {
         var slot = try Fixture.slot()
@@ -48,7 +52,6 @@ import Testing
 
     @Test("CFG-35: a rejection by the app keeps the last good one")
     func aRejectionByTheAppKeepsTheLastGoodOne() throws {
-        var slot = try Fixture.usedSlot()
         let before = slot
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let answer = slot.answered(try Fixture.reply("schema", to: slot, text: "volume: too high"), now: Fixture.now)
@@ -68,7 +71,6 @@ import Testing
 
     @Test("CFG-43: an answer about other bytes or without a question is none")
     func anAnswerAboutOtherBytesOrWithoutAQuestionIsNone() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let digest = PropertyListValue.data(SHA256.digest([1]))
         let other = try #require(OfferReply(["tandem.verdict": "applied", "tandem.digest": digest]))
@@ -95,7 +97,6 @@ import Testing
 
     @Test("CFG-32, CFG-62: another envelope around what waits takes its place, and is no new attempt")
     func anotherEnvelopeAroundWhatWaits() throws {
-        var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
         _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         #expect(slot.phase == .offered && slot.staged?.attempts == 1)
@@ -119,7 +120,6 @@ import Testing
 
     @Test("CFG-43: what was offered is offered again after a crash or a disconnect")
     func whatWasHandedOverIsHandedOverAgainAfterACrashOrADisconnect() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let staged = try #require(slot.staged)
         slot.applicationDisconnected()
@@ -135,7 +135,6 @@ import Testing
 
     @Test("CFG-35: a crash between file and commit ends in one apply")
     func aCrashBetweenFileAndCommitEndsInOneApply() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(
             try Fixture.envelope { $0.lifetime = 1000 }, by: Fixture.delivery, in: try Fixture.context())
         let staged = try #require(slot.staged)
@@ -169,7 +168,6 @@ import Testing
 
     @Test("CFG-31, CFG-72: the sender of what is on trial hears that the slot was closed")
     func closedDuringTheTrial() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: try Fixture.context())
         _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         let facts = try #require(slot.closed().reports.first)
@@ -200,7 +198,6 @@ import Testing
         "CFG-25, CFG-32: what ends the bytes that wait is reported to the last delivery of each pairing",
         arguments: ["schema", "failed", "newer", "closed", "other envelope"])
     func theEndIsForAllSenders(_ end: String) throws {
-        var slot = try Fixture.usedSlot()
         let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         let older = ConfigurationDelivery(pairing: Fixture.delivery.pairing, nonce: .random())
         let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
@@ -244,7 +241,6 @@ import Testing
 
     @Test("CFG-113: an offer that the app cannot judge is made again, counts no attempt, and is reported once")
     func anOfferThatTheAppCannotJudge() throws {
-        var slot = try Fixture.usedSlot()
         let (bytes, context) = (try Fixture.envelope(), try Fixture.context())
         _ = slot.received(bytes, by: Fixture.delivery, in: context)
         for round in 0..<5 {
@@ -267,7 +263,6 @@ import Testing
     @Test(
         "CFG-43: that the app's verdicts cannot be stored is reported with the reason, once, and each offer made again")
     func verdictsThatAreNotStored() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         for round in 0..<10 {
             let overdue = slot.answerOverdue(.notStored)
@@ -281,7 +276,6 @@ import Testing
 
     @Test("CFG-113, LIM-142: an app that goes on not to judge is asked less often, until it registers again")
     func aLastingFaultOfTheKeySets() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         for _ in 0..<ConfigurationLimits.unjudgedOffers {
             _ = slot.answerOverdue(.notJudged("EIO"))
@@ -301,7 +295,6 @@ import Testing
 
     @Test("CFG-43, LIM-142: an app without room for an offer has not seen it, and is asked again while it stays")
     func anAppWithoutRoom() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         for round in 0..<ConfigurationLimits.unjudgedOffers {
             let overdue = slot.answerOverdue(.noRoom)
@@ -351,7 +344,6 @@ import Testing
 
     @Test("CFG-32: the same bytes while offered are not offered twice")
     func theSameBytesWhileHandedOverAreNotHandedOverTwice() throws {
-        var slot = try Fixture.usedSlot()
         let bytes = try Fixture.envelope()
         _ = slot.received(bytes, by: Fixture.delivery, in: try Fixture.context())
         let again = slot.received(bytes, by: nil, in: try Fixture.context())
@@ -362,7 +354,6 @@ import Testing
 
     @Test("CFG-22: a waived signature moves no mark and yields to good ones")
     func aWaivedSignatureMovesNoMarkAndYieldsToGoodOnes() throws {
-        var slot = try Fixture.usedSlot()
         let mark = slot.mark
         try Fixture.receiveWaived(by: &slot)
         #expect(slot.staged?.isWaived == true)
@@ -383,12 +374,11 @@ import Testing
         "CFG-22: what is applied with an invalid signature ends at a start that does not allow it, and its trial, too",
         arguments: [true, false])
     func aWaivedSignatureDoesNotOutliveThePermission(_ isOnTrial: Bool) throws {
-        var slot = try Fixture.usedSlot()
         let (good, mark, reports) = (slot.active, slot.mark, slot.loadReports)
         try Fixture.receiveWaived(by: &slot)
         _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
         if !isOnTrial { Fixture.live(&slot) }
-        let restart = {
+        func restart() -> ConfigurationSlot {
             ConfigurationSlot(
                 key: slot.key, device: slot.device, mark: slot.mark, active: slot.active, waived: slot.waived,
                 trial: slot.trial, loadReports: slot.loadReports)
@@ -466,7 +456,6 @@ import Testing
 
     @Test("CFG-36: records read back as they were written")
     func recordsReadBackAsTheyWereWritten() throws {
-        var slot = try Fixture.usedSlot()
         let active = try #require(slot.active)
         #expect(try ActiveConfiguration(try Fixture.written(active.dictionary)) == active)
         let mark = try #require(slot.mark)
@@ -504,7 +493,6 @@ import Testing
 
     @Test("CFG-40: an offer reads back and every other form is malformed")
     func anOfferReadsBackAndEveryOtherFormIsMalformed() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.received(try Fixture.envelope(), by: Fixture.delivery, in: try Fixture.context())
         let offer = ConfigurationOffer(try #require(slot.staged))
         #expect(offer.mark == 6)
@@ -530,7 +518,6 @@ import Testing
 
     @Test("CFG-108: what the connected app's own schema refuses is neither staged nor offered, and burns nothing")
     func refusedBySchema() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.applicationConnected()
         let before = slot
         let bytes = try Fixture.envelope()
@@ -546,7 +533,6 @@ import Testing
 
     @Test("CFG-108: the other steps come first, and what is active already is judged by no schema")
     func otherStepsFirst() throws {
-        var slot = try Fixture.usedSlot()
         _ = slot.applicationConnected()
         let active = try #require(slot.active).record.envelope
         let context = try Self.context("no", isCurrent: true)
