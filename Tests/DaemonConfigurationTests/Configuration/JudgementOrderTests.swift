@@ -63,4 +63,20 @@ import Testing
         goOn()
         #expect(service.anchor(of: subject.application) == nil)
     }
+
+    @Test("SES-93, CTL-33: nor is one whose registration had its turn before, and is complete only afterwards")
+    func removalWithin() throws {
+        let service = secondary.service
+        let subject = KeySubject(application: secondary.queue.app, role: .secondary)
+        let pem = PrivateKey.generate(.ed25519).publicKey.pem
+        service.readAnchor(pem, of: subject.application, as: .secondary)
+        secondary.scheduler.start { try? await service.replaceKey(subject, with: nil) }
+        secondary.scheduler.run()
+        secondary.connect(TandemSession.Registration(anchor: pem))
+        goOn()
+        #expect(service.anchor(of: subject.application) == nil)
+        service.readAnchor(pem, of: subject.application, as: .secondary)
+        secondary.connect(TandemSession.Registration(anchor: pem))
+        #expect(service.anchor(of: subject.application) != nil, "its next registration teaches it")
+    }
 }

@@ -20,7 +20,7 @@ import Testing
         guard case .new(let trusted) = learning else { throw Unexpected("not learned: \(learning)") }
         var apps = RegisteredApps()
         func register(_ anchor: String?) {
-            apps.registered(TandemSession.Registration(anchor: anchor), as: holders.subject)
+            _ = apps.registered(TandemSession.Registration(anchor: anchor), as: holders.subject)
         }
         func isConflicting(_ anchor: KnownAnchor) -> Bool { apps.isConflicting(with: anchor) }
         #expect(!isConflicting(trusted))
@@ -34,7 +34,10 @@ import Testing
         #expect(isConflicting(grown))
         register(nil)
         #expect(!isConflicting(grown))
-        apps.registered(TandemSession.Registration(anchor: trusted.pem), as: holders.subject, beside: trusted)
+        apps.read(trusted.pem, of: holders.subject, beside: trusted)
+        let isOverruled = apps.registered(
+            TandemSession.Registration(anchor: trusted.pem), as: holders.subject, beside: trusted)
+        #expect(!isOverruled)
         #expect(apps.anchor(trusted.pem, of: holders.subject) == nil, "the trusted one needs no reading")
     }
 }

@@ -182,10 +182,12 @@ private final class Answerer: ControlResponder {
     func registrations() throws {
         var turns: TurnCount?
         var registered: [(app: String, turn: Int)] = []
-        device.endpoint.connect(
-            LocalEndpoint.Outlets(
-                store: { _, _ in true }, directory: { _ in nil },
-                connected: { registered.append(($0.app.description, turns?.count ?? 0)) }, disconnected: { _, _ in }))
+        var read: [Int] = []
+        var outlets = LocalEndpoint.Outlets(
+            store: { _, _ in true }, directory: { _ in nil },
+            connected: { registered.append(($0.app.description, turns?.count ?? 0)) }, disconnected: { _, _ in })
+        outlets.readAnchor = { _, _ in read.append(turns?.count ?? 0) }
+        device.endpoint.connect(outlets)
         let names = (0..<10).map { "org.example.a\($0)" } + ["org.example.plain"]
         // Owned from now on: a claim takes its own time.
         for name in names { try device.app(name).disconnect() }
@@ -201,6 +203,7 @@ private final class Answerer: ControlResponder {
         scheduler.run()
         let anchored = registered.filter { !$0.app.hasSuffix("plain") }.map(\.turn)
         #expect(anchored.count == 10 && Set(anchored).count == 10, "one in a turn")
+        #expect(read == anchored, "and its anchor is read there")
         #expect(registered.count == 11 && registered.firstIndex { $0.app.hasSuffix("plain") } ?? 11 <= 1)
     }
 

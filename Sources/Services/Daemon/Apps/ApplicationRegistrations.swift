@@ -19,6 +19,8 @@ package final class ApplicationRegistrations {
         /// The user must claim the app first, or wait for a claim or a change of the app that is under way.
         case unclaimed
         case refused(Refusal)
+
+        var isRefusal: Bool { if case .refused = self { true } else { false } }
     }
 
     // Unchecked, because nothing is called while it is touched; each item uses it.

@@ -239,8 +239,7 @@ final class HostAppConnection {
 
     // MARK: registration
 
-    /// From `register` to `registered` (SES-5, SES-6): the app's owner first, then its receiver, and only then a port
-    /// of the relay.
+    /// Reads a registration (SES-5); one with an anchor waits for its turn (SES-93).
     private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         let frame = try ApplicationFrame(envelope)
         let (app, registration) = (frame.app, try TandemSession.Registration(body: frame.body))
@@ -250,14 +249,20 @@ final class HostAppConnection {
         // Reading an anchor may take many signatures. The registration as a whole waits for its turn, so that an
         // operator's decision about the app or its key is before it or after it.
         if registration.anchor == nil { return admit(application, capabilities) }
+        // It holds no bytes, so that it has room in any case (LIM-159).
         _ = inTurn(holding: 0) { [self] in admit(application, capabilities) }
     }
 
+    /// From `register` to `registered` (SES-6): the app's owner first, then its receiver, and only then a port of the
+    /// relay.
     private func admit(_ application: ConnectedApplication, _ capabilities: [Capability]) {
         // Else it would get items, and the attempts of no handler would count.
         guard !endpoint.isStopping else { return refuse(.daemonStops) }
         let (app, receives) = (application.app, application.registration.receives)
         let admission = endpoint.admit(self, to: app, receives: receives)
+        if receives, let anchor = application.registration.anchor, !admission.isRefusal {
+            endpoint.outlets?.readAnchor(app, anchor)
+        }
         guard endpoint.mustWait(admission, for: app) else { return proceed(admission, application, capabilities) }
         phase = .registering
         channel.pauseReading()

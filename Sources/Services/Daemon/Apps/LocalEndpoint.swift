@@ -59,6 +59,8 @@ package final class LocalEndpoint {
         package var needsPreparation: (ApplicationIdentifier) -> Bool = { _ in false }
         /// Does that work.
         package var prepare: (ApplicationIdentifier) async -> Void = { _ in }
+        /// Reads the anchor of a registration, in its turn (SES-93).
+        package var readAnchor: (ApplicationIdentifier, _ pem: String) -> Void = { _, _ in }
         /// An app's receiving connection has got `registered`.
         package let connected: (ConnectedApplication) -> Void
         /// An app's receiving connection is gone; in order if the app ended its session.

@@ -383,6 +383,7 @@ final class ConfigurationReceiver {
         _ key: KeySubject, with rows: [RowChange] = [],
         _ change: @escaping (inout ReceiverState) -> [RowChange]
     ) async throws(StoreError) {
+        apps.overrule(key)
         try await committed.commit(room: .reserve) { [self] next in
             var changes = rows + change(&next)
             var closed: [SlotStep] = []
@@ -420,15 +421,20 @@ final class ConfigurationReceiver {
 
     // MARK: host apps
 
+    /// An app registers with an anchor: it is read now, and not in a commit's turn (SES-93).
+    func readAnchor(_ pem: String, of subject: KeySubject) {
+        apps.read(pem, of: subject, beside: state.anchors[subject])
+    }
+
     /// An app's receiving connection has registered.
     func connected(_ subject: KeySubject, _ registration: TandemSession.Registration) {
         let app = subject.application
         if registration.allowsInvalidSignatures {
             context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")), causedBy: app)
         }
-        apps.registered(registration, as: subject, beside: state.anchors[subject])
+        let isOverruled = apps.registered(registration, as: subject, beside: state.anchors[subject])
         offers.registered(subject)
-        if let pem = registration.anchor { learnSoon(pem, for: subject) }
+        if let pem = registration.anchor, !isOverruled { learnSoon(pem, for: subject) }
         checkFiles(of: subject, namesSchema: registration.schema != nil)
         let key = context.shownKey(of: subject)
         _ = apps.show(key, to: subject)

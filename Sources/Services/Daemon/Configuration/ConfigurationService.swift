@@ -127,6 +127,12 @@ final class ConfigurationService {
 
     // MARK: events of the device
 
+    /// Reads the anchor of an app that registers now. Its registration is complete later, and its place among the
+    /// operator's decisions is this one (SES-93).
+    func readAnchor(_ pem: String, of app: ApplicationIdentifier, as role: DeviceRole) {
+        receiver.readAnchor(pem, of: KeySubject(application: app, role: role))
+    }
+
     /// An app's receiving connection has registered.
     func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
         // Its key may be older than its first registration.

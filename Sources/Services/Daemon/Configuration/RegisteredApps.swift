@@ -26,7 +26,15 @@ struct RegisteredApps {
         var isUnlearned = false
     }
 
+    /// An anchor that was read in the turn of a registration that is not complete yet.
+    private struct Coming {
+        let anchor: Anchor
+        /// The operator has decided on the trust in the app's keys since.
+        var isOverruled = false
+    }
+
     private var anchors: [KeySubject: Anchor] = [:]
+    private var coming: [KeySubject: Coming] = [:]
     /// The apps with receiving connections, and how they came to see the files that they see.
     private var connected: [KeySubject: ConfigurationSlot.Arrival] = [:]
     /// The schemas that the connected apps have named.
@@ -50,21 +58,35 @@ struct RegisteredApps {
         anchors[key].flatMap { $0.pem == pem ? $0.anchor : nil }
     }
 
-    /// An app's receiving connection has registered. Its anchor is read now, and not in a commit's turn (SES-93).
+    /// Reads the anchor of a registration that has its turn now, unless it is the one that was read last.
     /// - Parameter trusted: the anchor in force.
+    mutating func read(_ pem: String, of subject: KeySubject, beside trusted: KnownAnchor?) {
+        let last = anchors[subject].flatMap { $0.pem == pem ? $0 : nil }
+        coming[subject] = Coming(anchor: last ?? Self.read(pem, beside: trusted))
+    }
+
+    private static func read(_ pem: String, beside trusted: KnownAnchor?) -> Anchor {
+        Anchor(pem: pem, anchor: pem == trusted?.pem ? nil : ConfigurationAnchor(pem: pem))
+    }
+
+    /// The operator decides on the trust in the app's keys: a registration that is not complete yet came before.
+    mutating func overrule(_ subject: KeySubject) { coming[subject]?.isOverruled = true }
+
+    /// An app's receiving connection has registered.
+    /// - Parameter trusted: the anchor in force.
+    /// - Returns: whether the operator has decided on the trust in the app's keys since its turn.
     mutating func registered(
         _ registration: TandemSession.Registration, as subject: KeySubject, beside trusted: KnownAnchor? = nil
-    ) {
+    ) -> Bool {
         let (app, pem) = (subject.application, registration.anchor)
         connected[subject] = .registered
         schemas[app] = registration.schema
         if registration.allowsInvalidSignatures { waiving.insert(app) } else { waiving.remove(app) }
-        if anchors[subject]?.pem != pem {
-            anchors[subject] = pem.map {
-                Anchor(pem: $0, anchor: $0 == trusted?.pem ? nil : ConfigurationAnchor(pem: $0))
-            }
-        }
+        let came = coming.removeValue(forKey: subject)
+        let known = [anchors[subject], came?.anchor].compactMap(\.self).first { $0.pem == pem }
+        anchors[subject] = known ?? pem.map { Self.read($0, beside: trusted) }
         anchors[subject]?.isUnlearned = false
+        return came?.isOverruled == true
     }
 
     /// An app sees the files of this slot, or of none, from now on; returns whether that may be news to it.
@@ -99,7 +121,7 @@ struct RegisteredApps {
     }
 
     /// The app is removed.
-    mutating func remove(_ key: KeySubject) { (anchors[key], shown[key]) = (nil, nil) }
+    mutating func remove(_ key: KeySubject) { (anchors[key], coming[key], shown[key]) = (nil, nil, nil) }
 
     /// Whether the app of a trusted anchor has registered with another one, by which it refuses what that vouches for.
     mutating func isConflicting(with trusted: KnownAnchor) -> Bool {

@@ -276,6 +276,7 @@ package final class Node {
                 starter?.disconnected(application.app)
                 configuration?.disconnected(application.app, as: application.role, inOrder: isInOrder)
             })
+        outlets.readAnchor = { [weak configuration] in configuration?.readAnchor($1, of: $0, as: role) }
         outlets.needsPreparation = { [pairings, directories] app in
             directories.needsPreparation(of: app, in: pairings.allActive(as: role).map(\.pairing))
         }
