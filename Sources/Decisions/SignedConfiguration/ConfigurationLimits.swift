@@ -73,6 +73,8 @@ package enum ConfigurationLimits {
     /// file that stays unreadable must not cost an offer and a rewrite every 10 s for ever.
     package static let unjudgedOffers = 6
     package static let unjudgedPause = Duration.seconds(600)
+    /// Lifetimes are counted, and what waits for the clock or for an app is tried again (CFG-43), this often.
+    package static let tick = Duration.seconds(10)
     /// Secondaries of one statement of a carrier (LIM-94): with the longest names and targets they fit an envelope.
     package static let carriedSecondaries = 128
     /// Secondaries whose changes share one commit.

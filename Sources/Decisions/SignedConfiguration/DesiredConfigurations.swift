@@ -532,7 +532,7 @@ package struct DesiredConfigurations: Sendable {
         let isBehind = addressee.isBehind(key.subject)
         change(key, at: addressee.pairing, &transition) { stored, transition in
             if case .applied(let digest) = cause { stored.forgetRefusal(of: digest) }
-            stored.awaits(wanted.digest, under: trust, since: now)
+            stored.beginWait(for: wanted.digest, under: trust, since: now)
             if !isBehind { stored.opened(entry, of: wanted, &transition) }
         }
         if isBehind { return }

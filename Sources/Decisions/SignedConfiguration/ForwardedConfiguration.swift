@@ -287,7 +287,7 @@ package struct SecondaryState: Sendable, Equatable {
     mutating func forgetRefusals(where isForgotten: (Refusal) -> Bool) { refusals.removeAll(where: isForgotten) }
 
     /// It is to apply this envelope under the key that it trusts. A wait for another one ends.
-    mutating func awaits(_ digest: [UInt8], under trust: TrustMark, since now: WallTime) {
+    mutating func beginWait(for digest: [UInt8], under trust: TrustMark, since now: WallTime) {
         self.trust = self.trust.followed(by: trust)
         if awaited != digest { (awaited, awaitedSince) = (digest, now) }
     }

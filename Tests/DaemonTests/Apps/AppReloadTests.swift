@@ -44,6 +44,20 @@ import Testing
         #expect(outcomes.all.count == 3 && outcomes.all.allSatisfy { if case .reply = $0 { true } else { false } })
     }
 
+    @Test("CFG-43: a reload that is asked for while another one waits for room is sent at once, with both ends")
+    func joined() throws {
+        let app = try device.app()
+        app.offerFailure = full
+        try reload()
+        device.scheduler.advance(by: .seconds(100))
+        app.offerFailure = nil
+        app.onFrame = { client, _, envelope in
+            if envelope.kind == .configuration { try? client.send(envelope.answer("applied")) }
+        }
+        try reload()
+        #expect(outcomes.all.count == 2)
+    }
+
     @Test("CFG-43: a reload that waits for room ends with the connection, and the next one of the app has its own")
     func ended() throws {
         let app = try device.app()

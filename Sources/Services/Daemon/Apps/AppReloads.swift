@@ -13,11 +13,10 @@ final class AppReloads {
     /// A reload that waits for room, and those who have asked for it: one message is the answer to all.
     private struct Waiting {
         let timer: TimerToken
+        /// Answers in a row that there is no room.
+        let refusals: Int
         var completions: [Completion]
     }
-
-    /// Time until a reload is sent again, as many times as LIM-142 says; the later ones have its time between them.
-    private static var pause: Duration { .seconds(10) }
 
     private unowned let endpoint: LocalEndpoint
     /// By the receiving connections. Unchecked, because nothing is called while it is touched: a completion runs when
@@ -26,35 +25,43 @@ final class AppReloads {
 
     init(of endpoint: LocalEndpoint) { self.endpoint = endpoint }
 
-    /// Sends the message to the app of a receiving connection, again while the app has no room for it.
-    /// - Parameter completion: as for an offer.
+    /// Sends the message to the app of a receiving connection, again while the app has no room for it. Whatever waits
+    /// goes with it: the app may have room by now.
+    /// - Parameters:
+    ///   - whenFull: called if the message is refused for lack of room, and so waits.
+    ///   - completion: as for an offer.
     func send(
         _ body: [UInt8], to app: ApplicationIdentifier, over connection: ConnectionNumber,
-        completion: @escaping (OfferOutcome) -> Void
+        whenFull: @escaping () -> Void = {}, completion: @escaping (OfferOutcome) -> Void
     ) {
-        if waiting[connection] == nil { return send(body, to: app, over: connection, [completion], refusals: 0) }
-        waiting[connection]?.completions.append(completion)
+        let waited = waiting.removeValue(forKey: connection)
+        if let waited { endpoint.scheduler.cancel(waited.timer) }
+        send(
+            body, to: app, over: connection, (waited?.completions ?? []) + [completion],
+            refusals: waited?.refusals ?? 0, whenFull)
     }
 
-    /// - Parameter refusals: answers in a row that there is no room.
     private func send(
         _ body: [UInt8], to app: ApplicationIdentifier, over connection: ConnectionNumber,
-        _ completions: [Completion], refusals: Int
+        _ completions: [Completion], refusals: Int, _ whenFull: @escaping () -> Void = {}
     ) {
         endpoint.offer(body, to: app, pairing: .zero) { [weak self] outcome in
             guard let self, outcome.isForLackOfRoom else { return completions.forEach { $0(outcome) } }
+            defer { whenFull() }
             // Another one was refused meanwhile.
             guard waiting[connection] == nil else {
                 waiting[connection]?.completions += completions
                 return
             }
-            let pause =
-                refusals < ConfigurationLimits.unjudgedOffers ? Self.pause : ConfigurationLimits.unjudgedPause
+            // As an offer that had no room (CFG-43): at the next tick, and after LIM-142 refusals in a row when its
+            // time is over.
+            let isPatient = refusals < ConfigurationLimits.unjudgedOffers
+            let pause = isPatient ? ConfigurationLimits.tick : ConfigurationLimits.unjudgedPause
             let timer = endpoint.scheduler.schedule(after: pause) { [weak self] in
                 guard let self, let due = waiting.removeValue(forKey: connection) else { return }
                 send(body, to: app, over: connection, due.completions, refusals: refusals + 1)
             }
-            waiting[connection] = Waiting(timer: timer, completions: completions)
+            waiting[connection] = Waiting(timer: timer, refusals: refusals, completions: completions)
         }
     }
 

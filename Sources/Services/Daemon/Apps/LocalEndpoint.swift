@@ -398,14 +398,16 @@ package final class LocalEndpoint {
     /// Has an app read its files again (CFG-42), once it has room for the message.
     /// - Parameters:
     ///   - body: the message.
+    ///   - whenFull: called if the app has no room for it now.
     ///   - completion: as for an offer.
     package func reload(
-        _ body: [UInt8], to app: ApplicationIdentifier, completion: @escaping (OfferOutcome) -> Void
+        _ body: [UInt8], to app: ApplicationIdentifier, whenFull: @escaping () -> Void = {},
+        completion: @escaping (OfferOutcome) -> Void
     ) {
         guard let connection = receivers[app] else {
             return scheduler.atEndOfTurn { completion(.notConnected) }
         }
-        reloads.send(body, to: app, over: connection.number, completion: completion)
+        reloads.send(body, to: app, over: connection.number, whenFull: whenFull, completion: completion)
     }
 
     private func frame(

@@ -71,6 +71,7 @@ enum RolloutStage: Sendable {
     /// Those with these names, pairings or vendor identifiers.
     case names([String])
 
+    /// The pairings of those that get it first.
     func first(of peers: [ConfigurationPeer]) throws(ControlFailure) -> Set<UniqueIdentifier> {
         switch self {
         case .count(let count): return Set(peers.prefix(count).map(\.pairing))

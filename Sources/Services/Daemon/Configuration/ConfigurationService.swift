@@ -26,9 +26,6 @@ final class ConfigurationService {
         let allowsInvalidSignatures: Bool
     }
 
-    /// Lifetimes are counted, and configurations that wait for the clock are tried again, this often.
-    private static var tick: Duration { .seconds(10) }
-
     private let context: ConfigurationContext
     private let files: ConfigurationSlotFiles
     private let receiver: ConfigurationReceiver
@@ -116,7 +113,7 @@ final class ConfigurationService {
     func stop() { context.isStopping = true }
 
     private func scheduleTick() {
-        scheduler.schedule(after: Self.tick) { [weak self] in
+        scheduler.schedule(after: ConfigurationLimits.tick) { [weak self] in
             guard let self else { return }
             receiver.timePassed(running: scheduler.now.since(lastTick), now: scheduler.wallNow)
             lastTick = scheduler.now

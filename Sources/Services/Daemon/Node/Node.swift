@@ -201,7 +201,13 @@ package final class Node {
             },
             signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? SignedValues() },
             reload: { app, done in
-                local.endpoint(of: app).reload(ConfigurationService.reloadBody, to: app) { _ in done() }
+                var isOpen = true
+                let end = {
+                    if isOpen { done() }
+                    isOpen = false
+                }
+                // A message that waits for room must not keep a later edit from being sent: the app may have room then.
+                local.endpoint(of: app).reload(ConfigurationService.reloadBody, to: app, whenFull: end) { _ in end() }
             },
             questions: PageQuestions(
                 to: PageQuestions.Surroundings(

@@ -297,8 +297,8 @@ final class ApplicationSettings {
         }
     }
 
-    /// The app's decisions about its pages now, as far as it can be asked; `busy` if other questions of the asker keep
-    /// it from that.
+    /// The app's decisions about its pages now, as far as it can be asked.
+    /// - Throws: `busy` if other questions of the asker keep the app from being asked.
     func runningState(
         of app: ApplicationIdentifier, for payer: SettingsPayer
     ) async throws(SettingsFailure) -> RunningState {
