@@ -10,7 +10,7 @@ import Testing
 @testable import TandemTransport
 
 /// A socket that waits in a listener's queue.
-private final class OwnedDescriptorBox {
+private final class WaitingSocket {
     private let descriptor: OwnedDescriptor
 
     /// nil if the queue is full.
@@ -161,14 +161,14 @@ private final class OwnedDescriptorBox {
         #expect(throws: ConnectError.timedOut(address)) { try connect(to: address, timeout: .zero).get() }
     }
 
-    @Test("CTL-1: a local socket whose queue is full is tried again until its listener takes a connection")
+    @Test("SES-1: a local socket whose queue is full is tried again until its listener takes a connection")
     func fullQueue() throws {
         let path = directory.path("full.sock")
         let address = SocketAddress.unix(path: path)
         let listening = try BoundSocket.bind(to: address, access: .owner)
         try Linux.listen(listening.descriptor.raw, backlog: 0)
-        var waiting: [OwnedDescriptorBox] = []
-        while let socket = try OwnedDescriptorBox(connecting: path) { waiting.append(socket) }
+        var waiting: [WaitingSocket] = []
+        while let socket = try WaitingSocket(connecting: path) { waiting.append(socket) }
         #expect(!waiting.isEmpty, "the queue is full")
         var outcome: Result<SocketStream, ConnectError>?
         StreamConnector(to: address, loop: loop, timeout: .seconds(30)) { outcome = $0 }

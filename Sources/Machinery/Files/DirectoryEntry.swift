@@ -139,7 +139,7 @@ struct DirectoryEntry {
         guard let here = try? Linux.lookAt(path: name, in: directory),
             let there = try? Linux.lookAt(path: other.name, in: other.directory)
         else { return false }
-        return here.device == there.device && here.inode == there.inode
+        return here.isOfSameFile(as: there)
     }
 
     func setMode(of file: borrowing OwnedDescriptor, _ mode: UInt32) throws(FileError) {

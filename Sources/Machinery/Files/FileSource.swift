@@ -62,6 +62,6 @@ package final class FileParts: Sendable {
     package func isUnchanged() throws(FileError) -> Bool {
         // The change time covers owner and mode, too.
         guard try entry.status(of: descriptor) == status, let named = try? entry.status() else { return false }
-        return named.inode == status.inode && named.device == status.device
+        return named.isOfSameFile(as: status)
     }
 }

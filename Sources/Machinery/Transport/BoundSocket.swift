@@ -13,11 +13,11 @@ package struct BoundSocket: ~Copyable {
     package let address: SocketAddress
     private let file: SocketFile?
 
-    /// Whether clients still find it at its address: somebody may have removed the file, or put another in its place.
-    package var isInPlace: Bool {
+    /// Whether clients no longer find it at its address: somebody has removed the file, or put another in its place.
+    package var isLost: Bool {
         switch file {
-        case .some(let file): file.isInPlace
-        case .none: true
+        case .some(let file): file.isLost
+        case .none: false
         }
     }
 
@@ -112,11 +112,17 @@ struct SocketFile: ~Copyable {
     deinit {
         defer { Linux.unlock(lock.raw) }
         // A failure leaves a stale file, which the next start takes over.
-        if isInPlace { try? Linux.unlink(path: path) }
+        if (try? Linux.lookAt(path: path))?.isOfSameFile(as: made) == true { try? Linux.unlink(path: path) }
     }
 
-    /// Whether the file is still the one that was made.
-    var isInPlace: Bool { (try? Linux.lookAt(path: path))?.isOfSameFile(as: made) == true }
+    /// Whether the file is gone, or another one. A look that fails says neither.
+    var isLost: Bool {
+        do throws(SystemError) {
+            return try Linux.lookAt(path: path)?.isOfSameFile(as: made) != true
+        } catch {
+            return false
+        }
+    }
 
     private static func takeLock(path: String) throws(ListenError) -> OwnedDescriptor {
         let lock = try system(path, try Linux.open(path: path + ".lock", O_RDWR | O_CREAT))

@@ -13,8 +13,9 @@ package final class StreamConnector {
     /// Between two attempts at a local socket whose queue is full: a listener takes 64 in a turn of its loop.
     private static var queuePause: Duration { .milliseconds(5) }
 
-    /// How long an address has no other beside it: TCP's first retransmission. A path that drops packets, such as a
-    /// tunnel that is down, answers nothing for minutes, and the next address may be the one that works.
+    /// How long an address is tried alone, before the next one is tried beside it: TCP's first retransmission. A path
+    /// that drops packets, such as a tunnel that is down, answers nothing for minutes, and the next address may be the
+    /// one that works.
     private static var standardHeadStart: Duration { .seconds(1) }
 
     package typealias Completion = (Result<SocketStream, ConnectError>) -> Void
@@ -137,7 +138,8 @@ package final class StreamConnector {
         }
     }
 
-    /// Somebody listens, and as many wait to be taken as the kernel keeps: not for long, however fast others come.
+    /// Somebody listens, but as many connections wait as the kernel keeps: there is room again within a turn of the
+    /// listener's loop.
     private func tryLater(_ next: NetworkAddress) {
         nextTry = loop.schedule(after: Self.queuePause) { [self] in tryAddresses([next]) }
     }

@@ -99,7 +99,7 @@ package final class StreamListener: ReadinessTarget {
     }
 
     /// Makes the socket's file again if it is gone (CTL-79).
-    func lookAtFile() { if socket?.isInPlace != true { bindAgain() } }
+    func lookAtFile() { if socket?.isLost != false { bindAgain() } }
 
     /// The old socket is of no use to anybody who has no connection yet. It goes first, with the lock of its path.
     private func bindAgain() {
