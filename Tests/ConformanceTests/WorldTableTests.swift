@@ -17,7 +17,7 @@ import Testing
     }
 
     private static let table = """
-        simulator: 97 of 145
+        simulator: 98 of 146
             without a link a message is 7007, and goes again when it is back - no cut
             an item for an app that is not registered at its device is stored there, and waits for it - no control, cut
             an item that was never sent is taken back at once - no cut
@@ -66,8 +66,8 @@ import Testing
             a desired configuration outlives the primary's daemon, and arrives afterwards - no cut, kill, restart
             applied, waiting and refused versions outlive the secondary's daemon - no kill, restart
             the end of a pairing ends its configuration, whose versions stay refused in the next one - no control
-        manual: 145 of 145
-        unixSockets: 138 of 145
+        manual: 146 of 146
+        unixSockets: 139 of 146
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
@@ -75,7 +75,7 @@ import Testing
             the secondary 0's daemon may be killed at any time - no kill
             a desired configuration outlives the primary's daemon, and arrives afterwards - no kill
             applied, waiting and refused versions outlive the secondary's daemon - no kill
-        tcp: 138 of 145
+        tcp: 139 of 146
             files flow on when the primary's daemon was killed - no kill
             files flow on when the secondary 0's daemon was killed - no kill
             everything at once: cuts, kills, lost and repeated frames - no kill, manualTime
@@ -83,7 +83,7 @@ import Testing
             the secondary 0's daemon may be killed at any time - no kill
             a desired configuration outlives the primary's daemon, and arrives afterwards - no kill
             applied, waiting and refused versions outlive the secondary's daemon - no kill
-        processes: 138 of 145
+        processes: 139 of 146
             everything at once: cuts, kills, lost and repeated frames - no frameFaults, manualTime
             frames of kind 'item' that are lost change nothing - no frameFaults
             frames of kind 'stored' that are lost change nothing - no frameFaults

@@ -174,6 +174,11 @@ class CancelIgnored(Mutant):
             yield frame
 
 
+class CancelForgotten(CancelIgnored):
+    """forgets a cancel of an item that the other handler has"""
+    clause, judges = "DEL-6", "DEL-6: an item that is taken back while its handler has it"
+
+
 class CancelTooKind(ToApp):
     """calls an item cancelled that has ended"""
     clause, judges, kind = "SES-54", "SES-54: an item that has ended", "answer"
