@@ -47,6 +47,7 @@ struct TwoDevices: ~Copyable {
     var toReceiver: [Frame] = []
     var toSender: [Frame] = []
     var hasHandler = true
+    /// The item that the handler has.
     var handler: ReceivedItem?
 
     // The books.

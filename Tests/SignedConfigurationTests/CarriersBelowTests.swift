@@ -309,6 +309,7 @@ import Testing
 
     /// The least time for one of three statements that give a key to 610 new devices.
     private func time(naming key: [UInt8]) throws -> Duration {
+        var chain = try Chain()
         let makers = (0..<6).map { _ in (device: Chain.Device(), pairing: UniqueIdentifier.random()) }
         let other = { (maker: UniqueIdentifier) in
             CarrierStatement.Secondary(

@@ -14,6 +14,7 @@ import Testing
         let parts = Checkout.text(of: "Protocol/\(page).md").components(between: "```")
         var found = 0
         for (text, block) in zip(parts, parts.dropFirst()) where block.isHexadecimal {
+            // The text before a block ends with "The `KIND`, byte by byte" and a sentence, which may have further code.
             let named = try #require(text.firstMatch(of: /The (?:app's )?`(\w+)`, byte by byte[^`]*(?:`[^`]*`[^`]*)*$/))
             try expectFrame(block, kind: String(named.1))
             found += 1

@@ -24,7 +24,7 @@ struct ListControl {
         let isLast = index + 1 == list.list.items.count
         let name = item.title.isEmpty ? "Item \(index + 1)" : item.title
         // An item's own value has no language.
-        let title = Markup.spoken(name, item.isLabelled ? languages : [:])
+        let title = Markup.spoken(name, item.isTitleOfPage ? languages : [:])
         var parts = [title]
         if list.list.isItemEditable {
             parts = [.tag("a", .link("href", .item(instance, list: list.key, index: index)), of: [title])]

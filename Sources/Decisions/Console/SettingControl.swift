@@ -15,10 +15,10 @@ struct SettingControl {
     private var languages: [String: String] { fields.languages }
 
     /// A value of the app has no language, also where it is the same text as one of the page.
-    private func languages(ifLabel isLabel: Bool) -> [String: String] { isLabel ? languages : [:] }
+    private func languages(ifTitle isLabel: Bool) -> [String: String] { isLabel ? languages : [:] }
 
     private var output: Markup {
-        .tag("output", .init("id", row.field), of: [.spoken(row.shown, languages(ifLabel: row.isShownByLabel))])
+        .tag("output", .init("id", row.field), of: [.spoken(row.shown, languages(ifTitle: row.isShownByTitle))])
     }
 
     var title: [Markup] { image(row.image) + [.spoken(row.name, languages)] }
@@ -44,7 +44,7 @@ struct SettingControl {
         case .multilineText(let traits): return area(traits)
         case .choice(let choices) where choices.allowsOthers: return suggesting(choices)
         case .choice(let choices):
-            return menu(choices.options.map { ($0.title, $0.input, languages(ifLabel: $0.isLabelled)[$0.title]) })
+            return menu(choices.options.map { ($0.title, $0.input, languages(ifTitle: $0.isTitleOfPage)[$0.title]) })
         case .radio(let choices): return radio(choices)
         case .date(let traits): return Markup([date(traits)] + zone + dateText)
         case .titleValue:
@@ -61,7 +61,7 @@ struct SettingControl {
         case .mail(let mail): return link(.address(mail.address), to: mail.to.joined(separator: ", "))
         case .page(let name): return .tag("a", .link("href", .settings(fields.instance, page: name)), of: title)
         case .list(let list):
-            let items = list.items.map { Markup.spoken($0.title, languages(ifLabel: $0.isLabelled)) }
+            let items = list.items.map { Markup.spoken($0.title, languages(ifTitle: $0.isTitleOfPage)) }
             return .tag("ul", of: items.map { .tag("li", of: [$0]) })
         case .custom(let page):
             let value = row.shown.isEmpty ? [] : [output] + zone
@@ -109,7 +109,7 @@ struct SettingControl {
         case .toggle, .slider: break
         case .choice(let choices), .radio(let choices):
             guard let option = choices.options.first(where: { isShown($0.input) }) else { break }
-            (own, language) = (option.title, languages(ifLabel: option.isLabelled)[option.title])
+            (own, language) = (option.title, languages(ifTitle: option.isTitleOfPage)[option.title])
         case .text, .secureText, .multilineText, .date, .titleValue, .button, .link, .mail, .page, .list, .custom,
             .unsupported:
             return nil
@@ -239,7 +239,7 @@ struct SettingControl {
             .init("aria-labelledby", "\(row.id)-title"), described, invalid,
             of: choices.options.map {
                 radioButton(
-                    $0.input, image($0.image) + [.spoken($0.title, languages(ifLabel: $0.isLabelled))])
+                    $0.input, image($0.image) + [.spoken($0.title, languages(ifTitle: $0.isTitleOfPage))])
             } + present)
     }
 

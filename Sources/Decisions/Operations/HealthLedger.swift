@@ -41,7 +41,7 @@ package struct HealthProblem: Hashable, Sendable {
         case clock
         /// The last commit failed, or the disk ends none.
         case store
-        /// The state directory, or the store in it, was removed or moved while the daemon runs.
+        /// The state directory, or the store in it, was removed, moved or replaced while the daemon runs.
         case noState = "no-state"
         /// New submits are refused, because an operator drains the daemon.
         case draining

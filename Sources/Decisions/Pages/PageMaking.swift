@@ -176,7 +176,7 @@ private struct PageMaking {
             title: name, subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.image(.image),
             alignment: specifier.alignment, value: value,
-            shown: isSecret ? "" : shown.text, isShownByLabel: !isSecret && shown.isLabel,
+            shown: isSecret ? "" : shown.text, isShownByTitle: !isSecret && shown.isLabel,
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
             shownDefault: isSecret || picked != nil ? "" : zoned(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: stored?.isEdited ?? false,
@@ -329,12 +329,12 @@ private struct PageMaking {
         switch specifier.kind {
         case .button: return .button
         case .custom:
-            if let missing = missing(specifier) { return missing }
+            if let reason = needingUIKit(specifier) { return reason }
             return .custom(page: request.isOfItem ? nil : specifier.page.flatMap { tree[$0]?.name })
         case .childPane:
             if let file = specifier.file, tree[file] != nil { return .page(file) }
             let none = specifier.file == nil ? "The entry names no page." : "The page is missing or cannot be read."
-            return missing(specifier) ?? .unsupported(none)
+            return needingUIKit(specifier) ?? .unsupported(none)
         case .openURL:
             guard let url = specifier.text(.file).flatMap({ SettingURL($0) }) else {
                 return .unsupported("The entry has no address.")
@@ -345,9 +345,9 @@ private struct PageMaking {
         }
     }
 
-    /// An entry that opens what Linux does not have, and no page that is there; nil for any other. What a view
-    /// controller shows, such as an address, need be no page.
-    private func missing(_ specifier: Specifier) -> PageView.Kind? {
+    /// Why an entry that names no page of the app cannot be opened here; nil for one that can. A view controller
+    /// may show an address, which is no page.
+    private func needingUIKit(_ specifier: Specifier) -> PageView.Kind? {
         guard specifier.page.flatMap({ tree[$0] }) == nil else { return nil }
         let key = SpecifierKey.allCases.first { specifier[$0] != nil && $0.unsupported != nil }
         return key?.unsupported.map { .unsupported("\($0).") }
@@ -428,7 +428,7 @@ private struct PageMaking {
             let own = names.index(of: stored).map { allowed[$0].label }
             return PageView.Option(
                 id: id, input: stored.map { PageInput.text(ofChoice: $0, declaration) } ?? "",
-                title: text(title ?? own ?? stored?.description ?? ""), isLabelled: title != nil,
+                title: text(title ?? own ?? stored?.description ?? ""), isTitleOfPage: title != nil,
                 shortTitle: ofPage.flatMap { labels.shortTitle($0) }.map(text),
                 image: label.flatMap { labels.image($0) },
                 value: stored)
@@ -474,7 +474,7 @@ private struct PageMaking {
         let items = all.prefix(ListDraft.itemLimit).map { value in
             let title = itemTitle(hasSecretTitle ? nil : value, item, labels)
             return PageView.Item(
-                title: title.text, isLabelled: title.isLabel, page: item.page.flatMap { tree[$0]?.name })
+                title: title.text, isTitleOfPage: title.isLabel, page: item.page.flatMap { tree[$0]?.name })
         }
         return .list(
             PageView.List(
@@ -554,7 +554,7 @@ extension PageView.Row {
     fileprivate init(index: Int, kind: PageView.Kind) {
         self.init(
             index: index, key: nil, type: nil, kind: kind, title: "", subtitle: nil, summary: nil, image: nil,
-            alignment: .natural, value: nil, shown: "", isShownByLabel: false, input: "", date: nil, shownDefault: "",
+            alignment: .natural, value: nil, shown: "", isShownByTitle: false, input: "", date: nil, shownDefault: "",
             layer: nil,
             isEdited: false, hiddenEdit: nil, notLoaded: nil, author: nil, tag: [], allowsNothing: false, range: nil,
             lock: .noValue, needsRestart: false, isSecret: false, error: nil, press: nil)
@@ -565,7 +565,7 @@ extension PageView.Choices {
     /// The title of the option that has the value; an option may stand for no value.
     fileprivate func title(of value: PropertyListValue?) -> (text: String, isLabel: Bool)? {
         guard let option = options.first(where: { $0.value == value }) else { return nil }
-        return option.shortTitle.map { ($0, true) } ?? (option.title, option.isLabelled)
+        return option.shortTitle.map { ($0, true) } ?? (option.title, option.isTitleOfPage)
     }
 }
 

@@ -181,7 +181,7 @@ package struct PageView: Sendable, Equatable {
         /// The value for people; empty for none and for a secret.
         package let shown: String
         /// Whether that is a text of the page, such as a title of the value, and not the value itself.
-        package let isShownByLabel: Bool
+        package let isShownByTitle: Bool
         /// The text of a field with the value, which ``PageInput`` reads back; empty for none and for a secret.
         package let input: String
         /// The date of a picker, which the running app may have made of the value.
@@ -322,7 +322,7 @@ package struct PageView: Sendable, Equatable {
         package let input: String
         package let title: String
         /// Whether the title is a text of the page, and not that of the app or the value.
-        package let isLabelled: Bool
+        package let isTitleOfPage: Bool
         package let shortTitle: String?
         package let image: String?
         package let value: PropertyListValue?
@@ -362,7 +362,7 @@ package struct PageView: Sendable, Equatable {
     package struct Item: Sendable, Equatable {
         package let title: String
         /// Whether the title is a text of the page, and not the item's value.
-        package let isLabelled: Bool
+        package let isTitleOfPage: Bool
         /// The page that edits it; nil: it is edited in its row.
         package let page: String?
     }

@@ -12,6 +12,7 @@ package struct PairingRegistry: Sendable, Equatable {
     package private(set) var trusted = TrustList()
     private var claims = CustomIdentifierClaims()
     private var records: [UniqueIdentifier: PairingRecord] = [:]
+    /// The active pairing of each role (PAR-15).
     private var choices: [DeviceRole: UniqueIdentifier] = [:]
 
     /// A registry without a pairing.

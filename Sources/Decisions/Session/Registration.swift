@@ -191,7 +191,7 @@ package struct ProvidedNames: Sendable, Equatable {
         self.init(valid: sorted)
     }
 
-    /// Adds the names to a body; none are left out.
+    /// The names in a body; nil if there are none.
     fileprivate var value: PropertyListValue? { names.isEmpty ? nil : .array(names.map { .string($0) }) }
 
     /// The names under a key of a body; none without it.

@@ -171,6 +171,7 @@ struct PreferenceFault: Error {
 
 /// The way between entries and the bytes of a file.
 struct PreferenceForm: Sendable {
+    /// The largest file in bytes.
     let limit: Int
     /// The most bytes of a file beside its content.
     private(set) var margin = 0

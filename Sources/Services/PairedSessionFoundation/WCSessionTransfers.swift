@@ -30,7 +30,8 @@ extension WCSession {
         }
     }
 
-    /// The context that was sent last; empty if never. One that the daemon refuses is it no longer.
+    /// The context that was handed over last; empty if none was. If the daemon refuses it, it is again the last one
+    /// that was accepted.
     public var applicationContext: [String: Any] {
         let unanswered = unansweredContext.withLock { $0 }?.context(for: device?.pairing)
         return (unanswered ?? counterpart?.applicationContext)?.foundationValue ?? [:]

@@ -131,9 +131,10 @@ extension PropertyListXMLError.Reason: CustomStringConvertible {
         case .data: "not base64; write A-Z a-z 0-9 + / in groups of four, = at the end"
         case .tooDeep(let limit): "more than \(limit) levels; nest less deeply"
         case .tooManyValues(let limit): "more than \(limit) values and keys; split the file"
-        case .fraction: "a date with a fraction of a second cannot be in XML for other readers; keep whole seconds"
         case .character(let number):
             "character U+\(String(number, radix: 16, uppercase: true)) cannot be in XML; keep such text as data"
+        case .fraction:
+            "a date with a fraction of a second, for which other readers refuse the whole file; keep whole seconds"
         }
     }
 }

@@ -125,8 +125,8 @@ extension BodyFields {
 
     package func role(_ key: String) throws(WireError) -> DeviceRole { try choice(key, "primary or secondary") }
 
-    /// PEM text that is kept as data. Other text, which is compared by Unicode and may be as long as a frame, reads as
-    /// an empty one (LIM-160): no key either.
+    /// PEM text that is kept as data. Text that cannot be PEM, because it is too long or not ASCII, reads as an empty
+    /// one (LIM-160), which is no key: it is never compared.
     package func optionalPEM(_ key: String) throws(WireError) -> String? {
         try optional(key, "data of UTF-8") { value in
             value.dataValue.flatMap { String(validating: $0, as: UTF8.self) }.map { text in

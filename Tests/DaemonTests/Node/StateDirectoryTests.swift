@@ -84,7 +84,7 @@ import Testing
         nodes.stop()
     }
 
-    @Test func `PAR-25: another device's key file beside a store is a warning at each start, until peers take its key`()
+    @Test func `PAR-25: another device's key file beside a store is a warning at each start, until its own is back`()
         throws
     {
         let message = "the key file is not the one that paired devices know: they refuse this device"

@@ -46,6 +46,7 @@ struct Console: Sendable {
         return .refused("cannot write the result: \(reason)")
     }
 
+    /// Where the output is no terminal.
     static let plainColumns = 80
 
     static func columns(of descriptor: CInt) -> Int {

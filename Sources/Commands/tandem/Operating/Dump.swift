@@ -33,6 +33,7 @@ struct FrameDump {
     private var decoder = FrameDecoder(limit: Limits.frame)
     /// Where the next frame begins.
     private var offset = 0
+    /// Of frames that were shown.
     private var number = 0
 
     /// Shows a line for each frame that the bytes complete, up to the first fault.

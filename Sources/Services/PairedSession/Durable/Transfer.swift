@@ -107,8 +107,8 @@ public final class Transfer: Sendable {
 
     /// Takes the item back, if no handler has it; returns what came of that. An item that was sent on is the other
     /// device's: as long as the two are linked this waits up to 30 s (LIM-8) for its answer, which it gives at once if
-    /// no handler has the item. If one has, it is given when the handler returns, or fails: the item does not come
-    /// again then.
+    /// no handler has the item. If one has, the answer comes when that handler returns or fails, and the item does not
+    /// come again.
     ///
     /// The result is ``TransferCancellation/unknown`` without a daemon, if it does not answer for 30 s, without a link
     /// to the other device, and after the 30 s above. The item is taken back all the same, if that is still possible

@@ -12,7 +12,7 @@ package enum FileOfferFailure: Error, Sendable, Equatable {
     case missing
     /// Its app has no directory now.
     case noInbox
-    /// The machine cannot move it now.
+    /// The machine cannot open the app's directory now, or cannot move the file into it.
     case later(FileError)
 }
 
@@ -43,9 +43,9 @@ package final class FileOffers {
         guard let manifest = try? FileManifest(reading: body[...], limits: environment.limits) else {
             return completion(.failure(.missing))
         }
-        // The directory cannot be opened at this moment, perhaps because no descriptor is free. That says nothing of
-        // the file.
         let found: AppInbox?
+        // The directory cannot be opened now, perhaps because no descriptor is free. That says nothing of the file:
+        // later.
         do throws(FileError) { found = try environment.inbox(queue.app) } catch {
             return completion(.failure(.later(error)))
         }

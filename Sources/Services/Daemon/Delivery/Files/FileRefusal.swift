@@ -50,7 +50,7 @@ package enum FileRefusal: Error, Sendable, Equatable {
         case .unreadable: .malformed
         case .tooLarge: .tooLarge
         case .queueFull, .overDescribed, .overBudget: .queueFull
-        // By this name no sender counts an attempt (DEL-12): the device is short of room for it as of space.
+        // The name for which no sender counts an attempt (DEL-12).
         case .machine(let error) where error.isExhaustion: .queueFull
         case .noSpace, .neverFits, .machine(.full): .insufficientSpace
         case .digestMismatch: .digestMismatch

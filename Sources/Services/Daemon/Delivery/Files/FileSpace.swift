@@ -77,6 +77,7 @@ struct FileBudget<Owner: Hashable> {
     private struct Changes {
         /// Files that were counted or removed.
         var files: Set<FileKey> = []
+        /// Each says of a file whether a removal of many was of it.
         var removals: [(FileKey) -> Bool] = []
 
         func contains(_ file: FileKey) -> Bool { files.contains(file) || removals.contains { $0(file) } }
