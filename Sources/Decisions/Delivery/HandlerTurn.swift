@@ -94,8 +94,8 @@ struct HandlerTurn: Sendable {
         return (ordinal: delivery.ordinal, since: begun)
     }
 
-    /// The sender takes back the item that the handler has. Not stored: on
-    /// the next link the sender sends the `gap` again (DEL-9).
+    /// The sender takes back the item that the handler has. Not stored: on the next
+    /// link the sender sends the `gap` again (DEL-9).
     mutating func takeBack(_ reason: GapReason) { delivery?.takenBack = reason }
 
     /// The item has ended, or the handler failed. The pause of an item that ends is over: the next one does not wait
