@@ -15,7 +15,7 @@ struct SettingControl {
     private var languages: [String: String] { fields.languages }
 
     /// A value of the app has no language, also where it is the same text as one of the page.
-    private func languages(ifTitle isLabel: Bool) -> [String: String] { isLabel ? languages : [:] }
+    private func languages(ifTitle isTitle: Bool) -> [String: String] { isTitle ? languages : [:] }
 
     private var output: Markup {
         .tag("output", .init("id", row.field), of: [.spoken(row.shown, languages(ifTitle: row.isShownByTitle))])

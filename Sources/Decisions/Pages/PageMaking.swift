@@ -165,7 +165,7 @@ private struct PageMaking {
                 kind(specifier, declaration, value)
             }
         let name = title(specifier, kind, value)
-        let shown = picked?.shown.map { (text: $0, isLabel: false) } ?? shown(dated, kind, declaration, specifier)
+        let shown = picked?.shown.map { (text: $0, isTitle: false) } ?? shown(dated, kind, declaration, specifier)
         let readable = isSecret ? nil : declaration
         let hiddenEdit: String? =
             stored?.isHiddenEdit == true ? beside(stored?.edit, kind, readable, specifier) : nil
@@ -176,7 +176,7 @@ private struct PageMaking {
             title: name, subtitle: subtitle(specifier, declaration, value),
             summary: declaration.flatMap { $0.summary.isEmpty ? nil : $0.summary }, image: specifier.image(.image),
             alignment: specifier.alignment, value: value,
-            shown: isSecret ? "" : shown.text, isShownByTitle: !isSecret && shown.isLabel,
+            shown: isSecret ? "" : shown.text, isShownByTitle: !isSecret && shown.isTitle,
             input: isSecret ? "" : input(dated, kind, declaration), date: dated?.dateValue,
             shownDefault: isSecret || picked != nil ? "" : zoned(initial, kind, declaration, specifier),
             layer: declaration == nil ? nil : known?.layer ?? "default", isEdited: stored?.isEdited ?? false,
@@ -474,7 +474,7 @@ private struct PageMaking {
         let items = all.prefix(ListDraft.itemLimit).map { value in
             let title = itemTitle(hasSecretTitle ? nil : value, item, labels)
             return PageView.Item(
-                title: title.text, isTitleOfPage: title.isLabel, page: item.page.flatMap { tree[$0]?.name })
+                title: title.text, isTitleOfPage: title.isTitle, page: item.page.flatMap { tree[$0]?.name })
         }
         return .list(
             PageView.List(
@@ -485,7 +485,7 @@ private struct PageMaking {
     /// The value of the item's key in a dictionary, else the value itself, with the label that the item has for it.
     private func itemTitle(
         _ value: PropertyListValue?, _ item: Specifier, _ labels: ChoiceLabels
-    ) -> (text: String, isLabel: Bool) {
+    ) -> (text: String, isTitle: Bool) {
         let own = value?.dictionaryValue.map { dictionary in item.key.flatMap { dictionary[$0] } } ?? value
         guard let own else { return (item.title.map(text) ?? "", true) }
         if let label = labels.index(of: own).flatMap({ labels.title($0) }) { return (text(label), true) }
@@ -519,7 +519,7 @@ private struct PageMaking {
 
     private func shown(
         _ value: PropertyListValue?, _ kind: PageView.Kind, _ declaration: SettingDeclaration?, _ specifier: Specifier
-    ) -> (text: String, isLabel: Bool) {
+    ) -> (text: String, isTitle: Bool) {
         if case .choice(let choices) = kind, let chosen = choices.title(of: value) { return chosen }
         if case .radio(let choices) = kind, let chosen = choices.title(of: value) { return chosen }
         guard let value else { return ("", false) }
@@ -563,7 +563,7 @@ extension PageView.Row {
 
 extension PageView.Choices {
     /// The title of the option that has the value; an option may stand for no value.
-    fileprivate func title(of value: PropertyListValue?) -> (text: String, isLabel: Bool)? {
+    fileprivate func title(of value: PropertyListValue?) -> (text: String, isTitle: Bool)? {
         guard let option = options.first(where: { $0.value == value }) else { return nil }
         return option.shortTitle.map { ($0, true) } ?? (option.title, option.isTitleOfPage)
     }
