@@ -69,14 +69,14 @@ import Testing
         let service = secondary.service
         let subject = KeySubject(application: secondary.queue.app, role: .secondary)
         let pem = PrivateKey.generate(.ed25519).publicKey.pem
-        service.readAnchor(pem, of: subject.application, as: .secondary)
+        let before = service.readAnchor(pem, of: subject.application, as: .secondary)
         secondary.scheduler.start { try? await service.replaceKey(subject, with: nil) }
         secondary.scheduler.run()
-        secondary.connect(TandemSession.Registration(anchor: pem))
+        secondary.connect(TandemSession.Registration(anchor: pem), before)
         goOn()
         #expect(service.anchor(of: subject.application) == nil)
-        service.readAnchor(pem, of: subject.application, as: .secondary)
-        secondary.connect(TandemSession.Registration(anchor: pem))
+        let after = service.readAnchor(pem, of: subject.application, as: .secondary)
+        secondary.connect(TandemSession.Registration(anchor: pem), after)
         #expect(service.anchor(of: subject.application) != nil, "its next registration teaches it")
     }
 }

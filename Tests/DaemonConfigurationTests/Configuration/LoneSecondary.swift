@@ -93,8 +93,10 @@ final class LoneSecondary {
     // MARK: the app
 
     /// Its receiving connection registers.
-    func connect(_ registration: TandemSession.Registration = TandemSession.Registration()) {
-        service.connected(queue.app, as: .secondary, registration)
+    func connect(
+        _ registration: TandemSession.Registration = TandemSession.Registration(), _ anchor: RegisteredAnchor? = nil
+    ) {
+        service.connected(queue.app, as: .secondary, registration, anchor)
         scheduler.run()
     }
 

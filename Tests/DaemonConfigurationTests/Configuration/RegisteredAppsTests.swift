@@ -20,7 +20,8 @@ import Testing
         guard case .new(let trusted) = learning else { throw Unexpected("not learned: \(learning)") }
         var apps = RegisteredApps()
         func register(_ anchor: String?) {
-            _ = apps.registered(TandemSession.Registration(anchor: anchor), as: holders.subject)
+            let read = anchor.map { apps.read($0, of: holders.subject, beside: nil) }
+            _ = apps.registered(TandemSession.Registration(anchor: anchor), as: holders.subject, read)
         }
         func isConflicting(_ anchor: KnownAnchor) -> Bool { apps.isConflicting(with: anchor) }
         #expect(!isConflicting(trusted))
@@ -34,10 +35,9 @@ import Testing
         #expect(isConflicting(grown))
         register(nil)
         #expect(!isConflicting(grown))
-        apps.read(trusted.pem, of: holders.subject, beside: trusted)
-        let isOverruled = apps.registered(
-            TandemSession.Registration(anchor: trusted.pem), as: holders.subject, beside: trusted)
-        #expect(!isOverruled)
+        let read = apps.read(trusted.pem, of: holders.subject, beside: trusted)
+        let isOverruled = apps.registered(TandemSession.Registration(anchor: trusted.pem), as: holders.subject, read)
+        #expect(!isOverruled && read.anchor == nil)
         #expect(apps.anchor(trusted.pem, of: holders.subject) == nil, "the trusted one needs no reading")
     }
 }

@@ -186,7 +186,10 @@ private final class Answerer: ControlResponder {
         var outlets = LocalEndpoint.Outlets(
             store: { _, _ in true }, directory: { _ in nil },
             connected: { registered.append(($0.app.description, turns?.count ?? 0)) }, disconnected: { _, _ in })
-        outlets.readAnchor = { _, _ in read.append(turns?.count ?? 0) }
+        outlets.readAnchor = { _, _ in
+            read.append(turns?.count ?? 0)
+            return nil
+        }
         device.endpoint.connect(outlets)
         let names = (0..<10).map { "org.example.a\($0)" } + ["org.example.plain"]
         // Owned from now on: a claim takes its own time.

@@ -28,26 +28,26 @@ final class AppReloads {
     /// Sends the message to the app of a receiving connection, again while the app has no room for it. Whatever waits
     /// goes with it: the app may have room by now.
     /// - Parameters:
-    ///   - whenFull: called if the message is refused for lack of room, and so waits.
+    ///   - awaitsRoom: whether the completion waits until the app has room; else it is called at the first answer.
     ///   - completion: as for an offer.
     func send(
         _ body: [UInt8], to app: ApplicationIdentifier, over connection: ConnectionNumber,
-        whenFull: @escaping () -> Void = {}, completion: @escaping (OfferOutcome) -> Void
+        awaitsRoom: Bool, completion: @escaping (OfferOutcome) -> Void
     ) {
         let waited = waiting.removeValue(forKey: connection)
         if let waited { endpoint.scheduler.cancel(waited.timer) }
-        send(
-            body, to: app, over: connection, (waited?.completions ?? []) + [completion],
-            refusals: waited?.refusals ?? 0, whenFull)
+        let (others, refusals) = (waited?.completions ?? [], waited?.refusals ?? 0)
+        if awaitsRoom { return send(body, to: app, over: connection, others + [completion], refusals: refusals) }
+        send(body, to: app, over: connection, others, refusals: refusals, first: completion)
     }
 
     private func send(
         _ body: [UInt8], to app: ApplicationIdentifier, over connection: ConnectionNumber,
-        _ completions: [Completion], refusals: Int, _ whenFull: @escaping () -> Void = {}
+        _ completions: [Completion], refusals: Int, first: Completion? = nil
     ) {
         endpoint.offer(body, to: app, pairing: .zero) { [weak self] outcome in
+            defer { first?(outcome) }
             guard let self, outcome.isForLackOfRoom else { return completions.forEach { $0(outcome) } }
-            defer { whenFull() }
             // Another one was refused meanwhile.
             guard waiting[connection] == nil else {
                 waiting[connection]?.completions += completions

@@ -255,19 +255,20 @@ final class HostAppConnection {
 
     /// From `register` to `registered` (SES-6): the app's owner first, then its receiver, and only then a port of the
     /// relay.
-    private func admit(_ application: ConnectedApplication, _ capabilities: [Capability]) {
+    private func admit(_ registering: ConnectedApplication, _ capabilities: [Capability]) {
         // Else it would get items, and the attempts of no handler would count.
         guard !endpoint.isStopping else { return refuse(.daemonStops) }
+        var application = registering
         let (app, receives) = (application.app, application.registration.receives)
         let admission = endpoint.admit(self, to: app, receives: receives)
         if receives, let anchor = application.registration.anchor, !admission.isRefusal {
-            endpoint.outlets?.readAnchor(app, anchor)
+            application.anchor = endpoint.outlets?.readAnchor(app, anchor)
         }
         guard endpoint.mustWait(admission, for: app) else { return proceed(admission, application, capabilities) }
         phase = .registering
         channel.pauseReading()
         // Not weakly: a weak reference would make each later use of the connection slower, and it ends in any case.
-        endpoint.scheduler.start { [self] in await claim(application, capabilities) }
+        endpoint.scheduler.start { [self, application] in await claim(application, capabilities) }
     }
 
     private func claim(_ application: ConnectedApplication, _ capabilities: [Capability]) async {

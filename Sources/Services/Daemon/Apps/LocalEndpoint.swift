@@ -6,6 +6,7 @@ package import TandemBase
 import TandemOperations
 package import TandemReactor
 package import TandemSession
+package import TandemSignedConfiguration
 package import TandemTransport
 import TandemWire
 
@@ -20,6 +21,16 @@ package struct ConnectedApplication: Sendable, Equatable {
     package let registration: TandemSession.Registration
     /// The app's library takes kind `configuration` (SES-3).
     package let takesConfiguration: Bool
+    /// Nil without an anchor, and where the side reads none.
+    package var anchor: RegisteredAnchor?
+}
+
+/// The anchor of a registration, as it was found in the turn of that (SES-93).
+package struct RegisteredAnchor: Sendable, Equatable {
+    /// Nil for a text that needed no reading.
+    package let anchor: ConfigurationAnchor?
+    /// How often the operator had decided on the trust in the app's keys.
+    package let decisions: Int
 }
 
 /// A side's local endpoint; confined to its loop.
@@ -59,8 +70,8 @@ package final class LocalEndpoint {
         package var needsPreparation: (ApplicationIdentifier) -> Bool = { _ in false }
         /// Does that work.
         package var prepare: (ApplicationIdentifier) async -> Void = { _ in }
-        /// Reads the anchor of a registration, in its turn (SES-93).
-        package var readAnchor: (ApplicationIdentifier, _ pem: String) -> Void = { _, _ in }
+        /// Reads the anchor of a registration, in its turn.
+        package var readAnchor: (ApplicationIdentifier, _ pem: String) -> RegisteredAnchor? = { _, _ in nil }
         /// An app's receiving connection has got `registered`.
         package let connected: (ConnectedApplication) -> Void
         /// An app's receiving connection is gone; in order if the app ended its session.
@@ -398,16 +409,17 @@ package final class LocalEndpoint {
     /// Has an app read its files again (CFG-42), once it has room for the message.
     /// - Parameters:
     ///   - body: the message.
-    ///   - whenFull: called if the app has no room for it now.
+    ///   - awaitsRoom: whether the completion waits until the app has room; else it is called when the first message
+    ///     is answered, and the message is sent again all the same.
     ///   - completion: as for an offer.
     package func reload(
-        _ body: [UInt8], to app: ApplicationIdentifier, whenFull: @escaping () -> Void = {},
+        _ body: [UInt8], to app: ApplicationIdentifier, awaitsRoom: Bool = true,
         completion: @escaping (OfferOutcome) -> Void
     ) {
         guard let connection = receivers[app] else {
             return scheduler.atEndOfTurn { completion(.notConnected) }
         }
-        reloads.send(body, to: app, over: connection.number, whenFull: whenFull, completion: completion)
+        reloads.send(body, to: app, over: connection.number, awaitsRoom: awaitsRoom, completion: completion)
     }
 
     private func frame(

@@ -422,17 +422,17 @@ final class ConfigurationReceiver {
     // MARK: host apps
 
     /// An app registers with an anchor: it is read now, and not in a commit's turn (SES-93).
-    func readAnchor(_ pem: String, of subject: KeySubject) {
+    func readAnchor(_ pem: String, of subject: KeySubject) -> RegisteredAnchor {
         apps.read(pem, of: subject, beside: state.anchors[subject])
     }
 
     /// An app's receiving connection has registered.
-    func connected(_ subject: KeySubject, _ registration: TandemSession.Registration) {
+    func connected(_ subject: KeySubject, _ registration: TandemSession.Registration, _ anchor: RegisteredAnchor?) {
         let app = subject.application
         if registration.allowsInvalidSignatures {
             context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")), causedBy: app)
         }
-        let isOverruled = apps.registered(registration, as: subject, beside: state.anchors[subject])
+        let isOverruled = apps.registered(registration, as: subject, anchor)
         offers.registered(subject)
         if let pem = registration.anchor, !isOverruled { learnSoon(pem, for: subject) }
         checkFiles(of: subject, namesSchema: registration.schema != nil)

@@ -126,16 +126,20 @@ final class ConfigurationService {
 
     /// Reads the anchor of an app that registers now. Its registration is complete later, and its place among the
     /// operator's decisions is this one (SES-93).
-    func readAnchor(_ pem: String, of app: ApplicationIdentifier, as role: DeviceRole) {
+    func readAnchor(_ pem: String, of app: ApplicationIdentifier, as role: DeviceRole) -> RegisteredAnchor {
         receiver.readAnchor(pem, of: KeySubject(application: app, role: role))
     }
 
     /// An app's receiving connection has registered.
-    func connected(_ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration) {
+    /// - Parameter anchor: that of the registration, as ``readAnchor(_:of:as:)`` found it; nil if it was not asked.
+    func connected(
+        _ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration,
+        _ anchor: RegisteredAnchor? = nil
+    ) {
         // Its key may be older than its first registration.
         let key = KeySubject(application: app, role: role)
         device.trustChanged(for: key, to: receiver.state.anchors[key].trust)
-        receiver.connected(key, registration)
+        receiver.connected(key, registration, anchor)
     }
 
     /// An app's receiving connection is gone.

@@ -20,21 +20,15 @@ struct RegisteredApps {
         let pem: String
         /// Read once, because a key set may have dozens of signatures. Nil for the trusted text, which was read when it
         /// was learned.
-        let anchor: ConfigurationAnchor?
+        var anchor: ConfigurationAnchor?
         var comparison: Comparison?
         /// The disk had no room for the trust in it.
         var isUnlearned = false
     }
 
-    /// An anchor that was read in the turn of a registration that is not complete yet.
-    private struct Coming {
-        let anchor: Anchor
-        /// The operator has decided on the trust in the app's keys since.
-        var isOverruled = false
-    }
-
     private var anchors: [KeySubject: Anchor] = [:]
-    private var coming: [KeySubject: Coming] = [:]
+    /// How often the operator has decided on the trust in the keys of an app.
+    private var decisions: [KeySubject: Int] = [:]
     /// The apps with receiving connections, and how they came to see the files that they see.
     private var connected: [KeySubject: ConfigurationSlot.Arrival] = [:]
     /// The schemas that the connected apps have named.
@@ -58,35 +52,30 @@ struct RegisteredApps {
         anchors[key].flatMap { $0.pem == pem ? $0.anchor : nil }
     }
 
-    /// Reads the anchor of a registration that has its turn now, unless it is the one that was read last.
+    /// Reads the anchor of a registration that has its turn now, unless it is trusted or was read for the last one.
     /// - Parameter trusted: the anchor in force.
-    mutating func read(_ pem: String, of subject: KeySubject, beside trusted: KnownAnchor?) {
-        let last = anchors[subject].flatMap { $0.pem == pem ? $0 : nil }
-        coming[subject] = Coming(anchor: last ?? Self.read(pem, beside: trusted))
+    func read(_ pem: String, of subject: KeySubject, beside trusted: KnownAnchor?) -> RegisteredAnchor {
+        let read = pem == trusted?.pem ? nil : anchor(pem, of: subject) ?? ConfigurationAnchor(pem: pem)
+        return RegisteredAnchor(anchor: read, decisions: decisions[subject, default: 0])
     }
 
-    private static func read(_ pem: String, beside trusted: KnownAnchor?) -> Anchor {
-        Anchor(pem: pem, anchor: pem == trusted?.pem ? nil : ConfigurationAnchor(pem: pem))
-    }
-
-    /// The operator decides on the trust in the app's keys: a registration that is not complete yet came before.
-    mutating func overrule(_ subject: KeySubject) { coming[subject]?.isOverruled = true }
+    /// The operator decides on the trust in the app's keys now: a registration that is not complete yet came before.
+    mutating func overrule(_ subject: KeySubject) { decisions[subject, default: 0] += 1 }
 
     /// An app's receiving connection has registered.
-    /// - Parameter trusted: the anchor in force.
-    /// - Returns: whether the operator has decided on the trust in the app's keys since its turn.
+    /// - Parameter read: its anchor, as it was found in its turn.
+    /// - Returns: whether the operator has decided on the trust in the app's keys since then.
     mutating func registered(
-        _ registration: TandemSession.Registration, as subject: KeySubject, beside trusted: KnownAnchor? = nil
+        _ registration: TandemSession.Registration, as subject: KeySubject, _ read: RegisteredAnchor?
     ) -> Bool {
         let (app, pem) = (subject.application, registration.anchor)
         connected[subject] = .registered
         schemas[app] = registration.schema
         if registration.allowsInvalidSignatures { waiving.insert(app) } else { waiving.remove(app) }
-        let came = coming.removeValue(forKey: subject)
-        let known = [anchors[subject], came?.anchor].compactMap(\.self).first { $0.pem == pem }
-        anchors[subject] = known ?? pem.map { Self.read($0, beside: trusted) }
+        if anchors[subject]?.pem != pem { anchors[subject] = pem.map { Anchor(pem: $0) } }
+        if let found = read?.anchor { anchors[subject]?.anchor = found }
         anchors[subject]?.isUnlearned = false
-        return came?.isOverruled == true
+        return read.map { $0.decisions != decisions[subject, default: 0] } ?? false
     }
 
     /// An app sees the files of this slot, or of none, from now on; returns whether that may be news to it.
@@ -121,7 +110,7 @@ struct RegisteredApps {
     }
 
     /// The app is removed.
-    mutating func remove(_ key: KeySubject) { (anchors[key], coming[key], shown[key]) = (nil, nil, nil) }
+    mutating func remove(_ key: KeySubject) { (anchors[key], shown[key]) = (nil, nil) }
 
     /// Whether the app of a trusted anchor has registered with another one, by which it refuses what that vouches for.
     mutating func isConflicting(with trusted: KnownAnchor) -> Bool {

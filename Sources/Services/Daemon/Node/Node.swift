@@ -201,13 +201,9 @@ package final class Node {
             },
             signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? SignedValues() },
             reload: { app, done in
-                var isOpen = true
-                let end = {
-                    if isOpen { done() }
-                    isOpen = false
-                }
                 // A message that waits for room must not keep a later edit from being sent: the app may have room then.
-                local.endpoint(of: app).reload(ConfigurationService.reloadBody, to: app, whenFull: end) { _ in end() }
+                let endpoint = local.endpoint(of: app)
+                endpoint.reload(ConfigurationService.reloadBody, to: app, awaitsRoom: false) { _ in done() }
             },
             questions: PageQuestions(
                 to: PageQuestions.Surroundings(
@@ -462,9 +458,9 @@ package final class Node {
     private func connected(_ application: ConnectedApplication) async {
         let app = application.app
         await declare(application)
-        // The app may have gone while its name was stored.
-        guard local.connected(app) != nil else { return }
-        configuration.connected(app, as: application.role, application.registration)
+        // The app may have gone while its name was stored, and come again with another registration.
+        guard local.connected(app) == application else { return }
+        configuration.connected(app, as: application.role, application.registration, application.anchor)
     }
 
     /// Stores what the app calls this device; on a full disk later, if the app is still there.

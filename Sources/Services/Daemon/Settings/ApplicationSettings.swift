@@ -381,7 +381,7 @@ final class ApplicationSettings {
     }
 
     /// One reading by the app at a time, and one more after it for all changes that came meanwhile: a primary that
-    /// edits without pause does not fill the app's queue.
+    /// edits without pause does not fill the app's queue. One that the app has no room for ends here at once.
     private func reload(_ app: ApplicationIdentifier) {
         guard reloading[app] == nil else {
             reloading[app] = true
