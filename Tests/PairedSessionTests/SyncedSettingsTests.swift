@@ -31,10 +31,10 @@ private final class FormerPanelConfiguration: Configuration, @unchecked Sendable
 }
 
 extension ManualScheduler {
-    /// Runs the clock's work and that of the library's own thread, until each has had several turns: that thread works
-    /// in order, so that an action at its end is a wait without time.
+    /// Runs the clock's work and that of the library's own thread, until each has had more turns than an exchange of
+    /// two edited sides needs: that thread works in order, so that an action at its end is a wait without time.
     func settle() {
-        for _ in 0..<12 {
+        for _ in 0..<40 {
             run()
             let isDone = DispatchSemaphore(value: 0)
             ConfigurationThread.run { isDone.signal() }
