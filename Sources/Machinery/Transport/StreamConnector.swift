@@ -138,8 +138,8 @@ package final class StreamConnector {
         }
     }
 
-    /// Somebody listens, but as many connections wait as the kernel keeps: there is room again within a turn of the
-    /// listener's loop.
+    /// Tries a full queue again after a pause. The listener is alive, and takes connections from the queue in each turn
+    /// of its loop.
     private func tryLater(_ next: NetworkAddress) {
         nextTry = loop.schedule(after: Self.queuePause) { [self] in tryAddresses([next]) }
     }
