@@ -40,6 +40,8 @@ final class Browser {
     /// The daemon's answer to `settings-set`, and its rows about pairings.
     var stored: PropertyListDictionary = [:]
     var pairings: [PropertyListDictionary] = [["name": .string(markup)]]
+    /// The events that the daemon has traced, of which it keeps all.
+    var traced = 0
     /// The daemon's refusal of every question about settings.
     var silence: ControlError?
     /// The daemon's refusal of every change.
@@ -209,6 +211,14 @@ final class Browser {
                 "configurations": .array(configurations.map { .dictionary($0) }),
             ])
         case .apps: return .success(["apps": [["app": .string(Self.app), "uid": 0]]])
+        case .trace:
+            // As CTL-20 and LIM-35 have it: behind an ordinal the first ones, and without one what comes from now on.
+            let after = question.body["after"]?.unsignedValue.map { Int($0) } ?? traced
+            let ordinals = (after..<max(after, traced)).prefix(256).map { $0 + 1 }
+            return .success([
+                "last": .integer(Int64(ordinals.last ?? after)),
+                "events": .array(ordinals.map { .dictionary(["detail": .string("event \($0)")]) }),
+            ])
         default: return .success([:])
         }
     }

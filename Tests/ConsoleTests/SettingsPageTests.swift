@@ -565,4 +565,16 @@ import Testing
         #expect(without.contains("<h1><bdi>Device</bdi></h1>"))
         #expect(without.components(between: "no daemon", and: "<").count == 1, "one reason is said once")
     }
+
+    @Test("CON-11: the front page has the last events of a daemon that has traced more than one answer has")
+    func lastEvents() throws {
+        let browser = Browser()
+        browser.enter()
+        for count in [0, 7, 300] {
+            browser.traced = count
+            let page = try #require(browser.get("/")).text
+            let shown = page.components(between: "event ", and: "<")
+            #expect(shown == (1...300).filter { $0 <= count && $0 > count - 20 }.reversed().map { "\($0)" }, "\(count)")
+        }
+    }
 }

@@ -109,7 +109,8 @@ package struct Console: ~Copyable {
         switch route {
         case .front, .enter:
             return .ask(FrontPage.questions) { replies in
-                .answer(Self.page(200, "Device", cookie, FrontPage.content(replies)))
+                guard let events = FrontPage.lastEvents(replies.last) else { return Self.front(replies, cookie) }
+                return .ask([events]) { Self.front(replies.dropLast() + $0, cookie) }
             }
         case .apps:
             return .ask(AppsPage.questions) { replies in
@@ -144,6 +145,10 @@ package struct Console: ~Copyable {
             return .stream(instance, mark: request.mark)
         case .leave, .style, .script: return .answer(.methodRefused("this address takes a form\n", takes: "POST"))
         }
+    }
+
+    private static func front(_ replies: [ConsoleReply], _ cookie: String) -> ConsoleStep {
+        .answer(page(200, "Device", cookie, FrontPage.content(replies)))
     }
 
     private mutating func form(

@@ -111,10 +111,19 @@ package enum FrontPage {
     private static var eventCount: Int { 20 }
 
     package static var questions: [ConsoleQuestion] {
-        [.init(.status), .init(.health), .init(.deadLetters), .init(.trace, ["after": 0])]
+        [.init(.status), .init(.health), .init(.deadLetters), .init(.trace)]
     }
 
-    /// The content, from the answers to the requests. A browser replaces it when the device changes.
+    /// The request for the last events, by the answer that has none of them and says how many there have been: with an
+    /// ordinal an answer has the first ones behind it (CTL-20). nil without that answer.
+    static func lastEvents(_ trace: ConsoleReply?) -> ConsoleQuestion? {
+        guard case .success(let body)? = trace else { return nil }
+        let last = body["last"]?.unsignedValue ?? 0
+        return ConsoleQuestion(.trace, ["after": PropertyListValue(last - min(last, UInt64(eventCount)))])
+    }
+
+    /// The content, from the answers to the requests, the last one with the events. A browser replaces it when the
+    /// device changes.
     package static func content(_ replies: [ConsoleReply]) -> [Markup] {
         let mark = LiveState.deviceMark(replies[0])
         return [.tag("div", .init("id", "live"), .events(of: nil, mark: mark), of: parts(replies))]
