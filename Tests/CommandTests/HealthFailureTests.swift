@@ -17,6 +17,13 @@ import Testing
         #expect(CommandFailure.no(["unlinked"]).exitCode == 1)
     }
 
+    @Test("CTL-13: a command that cannot even ask ends like one without an answer, and a wrong call stays one")
+    func unasked() {
+        struct NoDescriptors: Error {}
+        #expect(CommandFailure(ofState: NoDescriptors()).exitCode == 3)
+        #expect(CommandFailure(ofState: CommandFailure.usage("two sockets are served")).exitCode == 2)
+    }
+
     @Test("CTL-73: a socket that stays closed has one exit code, whatever was asked for, and nothing to start")
     func closed() {
         let failure = ControlError.unusable("/run/tandem/primary.sock: no permission")
@@ -27,9 +34,10 @@ import Testing
 
     @Test("CTL-13: starting a daemon is no advice where one is running")
     func advice() {
-        #expect(CommandFailure(ofState: .failed("the daemon closed the connection")).advice == nil)
-        #expect(CommandFailure(ofState: .unanswered("no daemon answers")).advice?.contains("'tandem primary'") == true)
-        let hang = CommandFailure(ofState: .silent("./hub.sock: the daemon does not answer"))
+        #expect(CommandFailure(ofState: ControlError.failed("the daemon closed the connection")).advice == nil)
+        let away = CommandFailure(ofState: ControlError.unanswered("no daemon answers"))
+        #expect(away.advice?.contains("'tandem primary'") == true)
+        let hang = CommandFailure(ofState: ControlError.silent("./hub.sock: the daemon does not answer"))
         #expect(hang.exitCode == 3 && hang.advice?.contains("start it with") == false)
     }
 

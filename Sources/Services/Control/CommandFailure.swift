@@ -85,12 +85,17 @@ extension CommandFailure {
     }
 
     /// The failure of a request for a daemon's state. A supervisor takes exit code 1 for the answer "degraded", which
-    /// a daemon that cannot answer, for one because it is out of descriptors, has not given.
-    package init(ofState failure: ControlError) {
-        self =
-            switch failure {
-            case .unanswered, .silent, .unusable: CommandFailure(failure)
-            case .refused, .unsent, .unfit, .failed: .unknownState(failure.description)
-            }
+    /// a daemon that cannot answer has not given, and neither has one that this process had no descriptors to ask.
+    package init(ofState error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let failure as ControlError:
+            self =
+                switch failure {
+                case .unanswered, .silent, .unusable: CommandFailure(failure)
+                case .refused, .unsent, .unfit, .failed: .unknownState(failure.description)
+                }
+        default: self = .unknownState("\(error)")
+        }
     }
 }

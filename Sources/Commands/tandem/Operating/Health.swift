@@ -110,9 +110,9 @@ extension Arguments {
     fileprivate func healthReport(within patience: Duration = ControlExchange.patience) throws -> Fact {
         do {
             return Fact(try ask(.health, patience: patience))
-        } catch let failure as ControlError {
-            printForPrograms(failure, on: Console())
-            throw CommandFailure(ofState: failure)
+        } catch {
+            if let refusal = error as? ControlError { printForPrograms(refusal, on: Console()) }
+            throw CommandFailure(ofState: error)
         }
     }
 }
