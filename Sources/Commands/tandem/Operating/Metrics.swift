@@ -7,18 +7,17 @@ import TandemPropertyList
 /// Status as metrics. A host may have a daemon of each role, so each line has the role.
 struct Metrics {
     private let facts: Fact
-    /// The first labels of each line; none for a user who is told nothing of the device (CTL-2).
+    /// The first labels of each line.
     private let own: [(String, String)]
     private(set) var lines: [String] = []
 
     init(_ facts: Fact) {
         self.facts = facts
-        let role = facts.text("role")
-        own = role.isEmpty ? [] : [("role", role)]
-        if !role.isEmpty {
-            let labels = [("name", facts.text("name")), ("version", facts.text("software"))]
-            gauge("tandem_info", "The daemon and the version of its program.", [(labels, 1)])
-        }
+        own = [("role", facts.text("role"))]
+        // A user who is told nothing of the device (CTL-2) has no value of any metric, and not that it is degraded.
+        guard facts.body["role"] != nil else { return }
+        let labels = [("name", facts.text("name")), ("version", facts.text("software"))]
+        gauge("tandem_info", "The daemon and the version of its program.", [(labels, 1)])
         counters()
         gauge("tandem_uptime_seconds", "Time since the daemon started.", [([], seconds(facts.body["uptime"]))])
         gauge("tandem_healthy", "1 if nothing keeps the daemon from being healthy.", [([], isHealthy ? 1 : 0)])
@@ -94,8 +93,7 @@ struct Metrics {
     private func seconds(_ value: PropertyListValue?) -> Double { number(value) / 1000 }
 
     private static func text(_ labels: [(String, String)]) -> String {
-        guard !labels.isEmpty else { return "" }
-        return "{" + labels.map { "\($0)=\"\(escaped($1))\"" }.joined(separator: ",") + "}"
+        "{" + labels.map { "\($0)=\"\(escaped($1))\"" }.joined(separator: ",") + "}"
     }
 
     private static func name(_ text: String) -> String {
