@@ -129,6 +129,18 @@ import Testing
         #expect(answer.map(states) == ["reported", "reported"])
     }
 
+    @Test("CTL-26: a change of keys at a secondary has no ordinal, also where it is followed: nothing is missing")
+    func aSecondaryFollowsAlone() throws {
+        try trust(at: nodes.secondary)
+        var body = nodes.application(of: try set(2, successor), wait: 0)
+        for isFollowing in [false, true] {
+            body["follow"] = .boolean(isFollowing)
+            let answer = nodes.ask(nodes.secondary, "apply", body)
+            #expect(answer.code == 0 && answer.body["ordinal"] == nil, "\(answer.body)")
+            #expect(answer.body.rows("results").map { $0["verdict"]?.stringValue } == ["applied"])
+        }
+    }
+
     @Test("CFG-92: a secondary that was away gets each rotation in order, and then the configuration")
     func twoRotationsWhileAway() throws {
         try trust(at: nodes.primary)

@@ -129,10 +129,14 @@ final class KeyChanges {
         return .results([own(subject, envelope, ended)] + results, ordinal: chains.changes.ordinal)
     }
 
-    /// The results of a statement that was applied before, once anything has changed after an ordinal (CTL-26).
+    /// The results of a statement that was applied before, once anything has changed after an ordinal (CTL-26). On a
+    /// secondary, and of a primary's app, nothing changes: this device's own is all.
     func results(
         of subject: KeySubject, _ envelope: [UInt8], after ordinal: UInt64?, _ wait: Duration
     ) async -> ApplyOutcome {
+        guard subject.role == .secondary, context.side(of: subject.application) == .primary else {
+            return .results([own(subject, envelope)], ordinal: nil)
+        }
         if let ordinal { await chains.changes.change(after: ordinal, atMost: wait) }
         let results = question(subject, envelope).map { chains.results(of: $0) } ?? []
         return .results([own(subject, envelope)] + results, ordinal: chains.changes.ordinal)
