@@ -74,6 +74,15 @@ import Testing
             "\(daemon.errors)")
     }
 
+    @Test func `CTL-54: a change of another option is one line at a level that hides it, too`() async throws {
+        try workspace.write("wake", "org.example.lamp /bin/true\n")
+        try options("<key>log</key><string>error</string>")
+        let daemon = try await started("--config", workspace["options.plist"])
+        try options("<key>log</key><string>error</string><key>wake</key><string>\(workspace["wake"])</string>")
+        daemon.signal(SIGHUP)
+        #expect(try await log(of: daemon, has: "option changed key=wake old="), "\(daemon.errors)")
+    }
+
     @Test func `CTL-56: a broken file at SIGHUP leaves the running options and says so`() async throws {
         try options()
         let daemon = try await started("--config", workspace["options.plist"])

@@ -40,10 +40,9 @@ final class DaemonReload {
             // Judges the options together, and reads the wake-up commands, before anything changes.
             let options = try DaemonOptions(role: role, settings: next).options()
             node.follow(options.wake, sockets: sockets)
-            let former = settings.log
             settings = next
-            // A change of the level is written at any level, together with the others (CTL-54).
-            if former != next.log { log.setThreshold(.info) }
+            // A change is written at any level, that of the level itself and all others (CTL-54).
+            if changes.contains(where: { !$0.needsRestart }) { log.setThreshold(.info) }
             tell(changes)
             log.setThreshold(next.log)
         } catch let mistakes as OptionMistakes {
