@@ -75,6 +75,18 @@ import Testing
         #expect(taken.status == 1 && taken.errors.contains("in use by process"), "\(taken)")
     }
 
+    @Test("CTL-67: a join in a state directory that the primary refuses is one object for programs, as a daemon's is")
+    func aRefusedJoinInAStateDirectoryIsOneObject() async throws {
+        try await devices.kiosk.end(by: SIGTERM)
+        let link = try await devices.run("hub", "pair", "--link-only").output
+        let status = try await devices.status(of: "hub")
+        let token = String(try #require(status.firstMatch(of: /"token":"([0-9A-F-]{36})"/), "\(status)").1)
+        #expect(try await devices.run("hub", "pair-cancel", token).status == 0)
+        let join = try await tandem(
+            ["join", "--json", "--state", devices.workspace["kiosk"]], in: devices.workspace, input: link)
+        #expect(join.status == 1 && join.output.hasPrefix("{\"error\":\"join-refused\","), "\(join)")
+    }
+
     @Test func aDaemonThatAcceptsNoLinksMakesNone() async throws {
         let refused = try await devices.run("kiosk", "pair")
         #expect(refused.status == 1)

@@ -106,8 +106,10 @@ enum OfflineJoin {
             node.stop { loop.stop() }
         }
         loop.run()
-        guard let answer, answer.code == 0 else {
-            throw CommandFailure.refused(answer?.body["text"]?.stringValue ?? "the join was ended; it may be stored")
+        guard let answer else { throw CommandFailure.refused("the join was ended; it may be stored") }
+        // As a daemon refuses it: a program has the same object (CTL-67).
+        if let name = answer.name {
+            throw ControlError.refused(name: name, text: answer.body["text"]?.stringValue ?? "")
         }
         return answer.body
     }
