@@ -159,7 +159,11 @@ import Testing
         #expect(browser.get("/", method: "HEAD")?.status == 200)
         #expect(browser.get("/leave")?.methods == "POST")
         #expect(browser.post("/apps", "")?.methods == "GET, HEAD")
-        #expect(Self.gate.refusal(of: WebRequest("PUT", "/", fields: Browser.head()))?.methods == "GET, HEAD, POST")
+        let unknown = { (path: String) in Self.gate.refusal(of: WebRequest("PUT", path, fields: Browser.head())) }
+        for (path, methods) in [("/", "GET, HEAD"), ("/leave", "POST"), (Browser.page, "GET, HEAD, POST")] {
+            #expect(unknown(path)?.status == 405 && unknown(path)?.methods == methods, "\(path)")
+        }
+        #expect(unknown("/nothing")?.status == 404 && unknown("/nothing")?.methods == nil)
     }
 
     @Test("CON-7: a form without the token of its page and its browser changes nothing")
@@ -174,6 +178,7 @@ import Testing
         #expect(browser.post(Browser.page, many)?.status == 400)
         #expect(browser.commands.count == count)
         #expect(browser.post(Browser.page, "v.volume=7")?.status == 303)
+        #expect(Browser().post("/enter", "token=%")?.status == 400)
     }
 }
 

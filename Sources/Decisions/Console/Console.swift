@@ -67,14 +67,14 @@ package struct Console: ~Copyable {
     /// The first step of a request that the head did not refuse.
     package mutating func answer(to request: WebRequest, now: MonotonicTime) -> ConsoleStep {
         guard let route = ConsoleRoute(path: request.path) else {
-            return .answer(WebAnswer(404, "there is no such page\n"))
+            return .answer(.notFound())
         }
         let isForm = request.method == "POST"
         switch route {
         case .style where !isForm: return .answer(WebAnswer(200, ConsoleFiles.style, type: "text/css; charset=utf-8"))
         case .script where !isForm:
             return .answer(WebAnswer(200, ConsoleFiles.script, type: "text/javascript; charset=utf-8"))
-        case .style, .script: return .answer(Self.formRefused)
+        case .style, .script: return .answer(Self.formRefused(by: route))
         case .enter where isForm: return enter(request, now)
         default: break
         }
@@ -98,8 +98,10 @@ package struct Console: ~Copyable {
     }
 
     private mutating func enter(_ request: WebRequest, _ now: MonotonicTime) -> ConsoleStep {
-        let token = FormFields(request.body)?["token"] ?? ""
-        guard let cookie = sessions.enter(token, now: now) else {
+        guard let fields = FormFields(request.body) else {
+            return .answer(WebAnswer(400, ConsoleFrame.entry(isWrong: true)))
+        }
+        guard let cookie = sessions.enter(fields["token"] ?? "", now: now) else {
             return .answer(WebAnswer(403, ConsoleFrame.entry(isWrong: true)))
         }
         return .welcome(.seeOther(.front, cookie: "\(cookieName)=\(cookie)\(cookieEnd)"))
@@ -140,10 +142,10 @@ package struct Console: ~Copyable {
         case .events(let instance):
             // The head alone would open a stream that nobody reads.
             guard request.method == "GET" else {
-                return .answer(.methodRefused("this address is a stream\n", takes: "GET"))
+                return .answer(.methodRefused("this address is a stream\n", by: route))
             }
             return .stream(instance, mark: request.mark)
-        case .leave, .style, .script: return .answer(.methodRefused("this address takes a form\n", takes: "POST"))
+        case .leave, .style, .script: return .answer(.methodRefused("this address takes a form\n", by: route))
         }
     }
 
@@ -170,9 +172,9 @@ package struct Console: ~Copyable {
         case .item(let instance, let list, let number):
             let draft = DraftRequest(instance: instance, list: list, item: number, languages: languages, cookie: cookie)
             return Self.judged(instance) { replies, again in draft.done(replies, SettingsInput(fields), again) }
-        case .events: return .answer(.methodRefused("this address is a stream\n", takes: "GET"))
+        case .events: return .answer(.methodRefused("this address is a stream\n", by: route))
         case .front, .enter, .apps, .style, .script:
-            return .answer(Self.formRefused)
+            return .answer(Self.formRefused(by: route))
         }
     }
 
@@ -364,8 +366,8 @@ package struct Console: ~Copyable {
 
     // MARK: answers
 
-    private static var formRefused: WebAnswer {
-        .methodRefused("this address takes no form\n", takes: "GET, HEAD")
+    private static func formRefused(by route: ConsoleRoute) -> WebAnswer {
+        .methodRefused("this address takes no form\n", by: route)
     }
 
     static func page(_ status: Int, _ title: String, _ cookie: String, _ content: [Markup]) -> WebAnswer {

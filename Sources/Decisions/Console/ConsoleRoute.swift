@@ -87,6 +87,16 @@ package enum ConsoleRoute: Sendable, Hashable {
         }
     }
 
+    /// The methods that the address takes, as `Allow` names them (CON-8).
+    var methods: String {
+        switch self {
+        case .front, .apps, .style, .script: "GET, HEAD"
+        case .enter, .pair, .settings, .item: "GET, HEAD, POST"
+        case .leave: "POST"
+        case .events: "GET"
+        }
+    }
+
     /// The path, with everything encoded that means anything in an address.
     package var path: String { "/" + segments.map(PercentText.encode).joined(separator: "/") }
 

@@ -99,10 +99,15 @@ package struct WebAnswer: Sendable, Equatable {
         self.init(status, page.html, type: "text/html; charset=utf-8")
     }
 
+    /// The answer to an address that is no page.
+    static func notFound(closes: Bool = false) -> WebAnswer {
+        WebAnswer(404, "there is no such page\n", closes: closes)
+    }
+
     /// The answer to a method that an address does not take.
-    package static func methodRefused(_ text: String, takes methods: String, closes: Bool = false) -> WebAnswer {
+    package static func methodRefused(_ text: String, by route: ConsoleRoute, closes: Bool = false) -> WebAnswer {
         var answer = WebAnswer(405, text, closes: closes)
-        answer.methods = methods
+        answer.methods = route.methods
         return answer
     }
 
@@ -168,7 +173,8 @@ package struct RequestGate: Sendable {
             return WebAnswer(421, text, closes: true)
         }
         guard ["GET", "HEAD", "POST"].contains(request.method) else {
-            return .methodRefused("the console knows GET and POST\n", takes: "GET, HEAD, POST", closes: true)
+            guard let route = ConsoleRoute(path: request.path) else { return .notFound(closes: true) }
+            return .methodRefused("the console knows GET and POST\n", by: route, closes: true)
         }
         // A page of another site may not ask for anything; a form has to say that it is ours.
         let origin = request.values("origin")
