@@ -62,6 +62,12 @@ import Testing
         #expect(MonotonicTime(nanoseconds: 5) + .seconds(-1) == MonotonicTime(nanoseconds: 0))
         #expect(WallTime(seconds: .max) + .seconds(1) == WallTime(milliseconds: .max))
         #expect(MonotonicTime(nanoseconds: 1).since(MonotonicTime(nanoseconds: 2)) == .zero)
+        // Twice the longest duration whose seconds fit Int64.
+        let long = Duration.seconds(Int64.max) * 2
+        #expect(long.saturatingMilliseconds == Int64.max / 1_000_000)
+        #expect((.zero - long).saturatingNanoseconds == .min)
+        #expect(MonotonicTime(nanoseconds: 5) + long == MonotonicTime(nanoseconds: 5 + UInt64(Int64.max)))
+        #expect(Duration.milliseconds(-1500).saturatingNanoseconds == -1_500_000_000)
     }
 
     @Test func wallTimeIsWrittenInUtc() {
@@ -69,5 +75,9 @@ import Testing
         #expect(WallTime(seconds: 951_782_400).description == "2000-02-29T00:00:00Z")
         #expect(WallTime(seconds: 4_102_444_799).description == "2099-12-31T23:59:59Z")
         #expect(WallTime(milliseconds: -1).description == "1969-12-31T23:59:59Z")
+        #expect(WallTime(milliseconds: -1000).description == "1969-12-31T23:59:59Z")
+        #expect(WallTime(milliseconds: -1001).description == "1969-12-31T23:59:58Z")
+        #expect(WallTime(milliseconds: .min).description == "-292275055-05-16T16:47:04Z")
+        #expect(WallTime(milliseconds: .max).description == "292278994-08-17T07:12:55Z")
     }
 }

@@ -19,13 +19,14 @@ struct ReceiptTests {
 
     private typealias Receipts = Result<[DeviceReceipt], SessionError>
 
-    private func broadcast(_ level: AcknowledgementLevel, _ content: PropertyListDictionary = ["n": 1]) -> Collector<
-        Receipts
-    > {
+    private func broadcast(
+        _ level: AcknowledgementLevel, _ content: PropertyListDictionary = ["n": 1],
+        within time: Duration = .seconds(10)
+    ) -> Collector<Receipts> {
         let receipts = Collector<Receipts>()
         let submission = Submission(.userInfo, to: nil, OutgoingContent(content))
         fixture.core.run { core in
-            core.broadcast(submission, to: .all, until: level, within: .seconds(10)) { receipts.add($0) }
+            core.broadcast(submission, to: .all, until: level, within: time) { receipts.add($0) }
         }
         fixture.scheduler.run()
         return receipts
@@ -85,6 +86,18 @@ struct ReceiptTests {
         _ = consume devices
         receipts.removeAll()
         #expect(handled == nil)
+    }
+
+    @Test("SES-55: a broadcast may wait for any time, also one longer than the clock counts")
+    func endless() throws {
+        fixture.daemon.pair(.unreachable, .noLink)
+        fixture.activate()
+        let receipts = broadcast(.accepted, within: Duration.seconds(Int64.max) * 2)
+        say(.accepted, submitted[0])
+        fixture.scheduler.advance(by: .seconds(10))
+        #expect(receipts.all.isEmpty)
+        say(.accepted, submitted[1])
+        #expect(try receipts.all.first?.get().count == 2)
     }
 
     @Test("SES-55: a refusal and an end are the receipt's error, and no device waits for another")

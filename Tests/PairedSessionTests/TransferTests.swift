@@ -33,6 +33,12 @@ struct TransferTests {
         #expect(try results.all.first?.get().id == id)
     }
 
+    @Test("SES-48: a time to live beyond what the daemon can be told is the longest one that it can")
+    func longTimeToLive() {
+        _ = fixture.submit { $0.options.timeToLive = Duration.seconds(Int64.max) * 2 }
+        #expect(submitted.map(\.remaining) == [.milliseconds(Int64.max / 1_000_000)])
+    }
+
     @Test("SES-49: what the daemon had not accepted when it was lost is submitted again, in order, as the same item")
     func submitsAgain() throws {
         let (first, firstResults) = fixture.submit(["n": 1])

@@ -43,7 +43,7 @@ package struct CivilDate: Sendable, Hashable {
 
 extension Int64 {
     /// The quotient rounded towards minus infinity: the day or minute of a moment before 1970, too.
-    package func floored(by divisor: Int64) -> Int64 { (self - (self < 0 ? divisor - 1 : 0)) / divisor }
+    package func floored(by divisor: Int64) -> Int64 { self / divisor - (self % divisor < 0 ? 1 : 0) }
 
     /// Decimal digits behind the sign of a negative number, with zeros in front where there are fewer than `count`.
     package func padded(to count: Int) -> String {

@@ -98,12 +98,9 @@ package struct ClockReading: Sendable, Equatable {
 
 extension Duration {
     /// The duration in nanoseconds, held to the range of Int64.
-    public var saturatingNanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return overflow || carried ? (seconds < 0 ? .min : .max) : sum
-    }
+    ///
+    /// Not by ``components``: it traps for a duration whose seconds do not fit Int64, as `.seconds(1e19)`.
+    public var saturatingNanoseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000) }
 
     /// The duration in whole milliseconds, held to the range of Int64.
     public var saturatingMilliseconds: Int64 { saturatingNanoseconds / 1_000_000 }
@@ -114,8 +111,8 @@ extension Duration {
 extension WallTime: CustomStringConvertible {
     /// `2026-11-21T09:30:00Z`.
     public var description: String {
-        let seconds = milliseconds >= 0 ? milliseconds / 1000 : (milliseconds - 999) / 1000
-        let day = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
+        let seconds = milliseconds.floored(by: 1000)
+        let day = seconds.floored(by: 86_400)
         let time = seconds - day * 86_400
         let date = CivilDate(daysSince1970: day)
         return "\(date.year)-\(Self.two(date.month))-\(Self.two(date.day))"
