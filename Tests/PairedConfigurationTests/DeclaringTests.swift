@@ -124,6 +124,25 @@ import Testing
         #expect(seen.withLock(\.count) == 2)
     }
 
+    @Test func anObserversEndEndsTheObservationsOfWhatItAloneKept() {
+        final class Panel: Sendable {
+            private let observation: ConfigurationObservation
+
+            init(_ app: AppConfiguration) { observation = app.observe { _ in } }
+        }
+        let app = AppConfiguration()
+        weak var kept: Panel?
+        func observeWithPanel() -> ConfigurationObservation {
+            let panel = Panel(app)
+            kept = panel
+            return app.observe { _ in withExtendedLifetime(panel) {} }
+        }
+        let observation = observeWithPanel()
+        #expect(kept != nil)
+        observation.cancel()
+        #expect(kept == nil)
+    }
+
     @Test func updatesAreASequence() async {
         let app = AppConfiguration()
         var updates = app.updates.makeAsyncIterator()

@@ -19,7 +19,11 @@ final class Observers<Notice: Sendable>: Sendable {
             return state.nextToken
         }
         return ConfigurationObservation { [weak self] in
-            self?.state.withLock { $0.observers.removeAll { $0.token == token } }
+            let ended = self?.state.withLock { state in
+                state.observers.firstIndex { $0.token == token }.map { state.observers.remove(at: $0) }
+            }
+            // Released without the lock: what the closure alone kept may end observations of its own.
+            withExtendedLifetime(ended) {}
         }
     }
 
