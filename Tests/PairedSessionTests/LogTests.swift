@@ -186,6 +186,27 @@ private final class TwiceReplyingDelegate: WCSessionDelegate {
         }
     }
 
+    @Test func `SET-86: what a receiver alone kept may use the log when the next receiver replaces it`() {
+        final class Console: Sendable {
+            let wasVerbose: Collector<Bool>
+
+            init(_ wasVerbose: Collector<Bool>) { self.wasVerbose = wasVerbose }
+
+            deinit { wasVerbose.add(PairedLog.isVerbose) }
+        }
+        func sendToConsole(_ wasVerbose: Collector<Bool>) {
+            let console = Console(wasVerbose)
+            PairedLog.send(from: .error) { _ in withExtendedLifetime(console) {} }
+        }
+        let wasVerbose = Collector<Bool>()
+        sendToConsole(wasVerbose)
+        PairedLog.send(from: .error, to: nil)
+        // Another test's thread may be writing an event, and lets go of the receiver after that.
+        let end = ContinuousClock.now + .seconds(10)
+        while wasVerbose.all.isEmpty, ContinuousClock.now < end { sched_yield() }
+        #expect(wasVerbose.all == [false])
+    }
+
     @Test func `SES-28: a second reply is an error in the log`() throws {
         let events = Collector<LogEvent>()
         PairedLog.send(from: .error) { events.add($0) }

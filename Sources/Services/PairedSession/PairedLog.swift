@@ -25,7 +25,12 @@ public enum PairedLog {
     ///   - level: events below it are dropped.
     ///   - receiver: nil for standard error.
     public static func send(from level: LogLevel = .info, to receiver: (@Sendable (LogEvent) -> Void)?) {
-        state.withLock { $0 = State(threshold: level, receiver: receiver) }
+        let former = state.withLock { state in
+            defer { state = State(threshold: level, receiver: receiver) }
+            return state.receiver
+        }
+        // Released without the lock: what the former receiver alone kept may use the log when it ends.
+        withExtendedLifetime(former) {}
     }
 
     /// Whether every event is logged, of level debug too; false leaves errors only. Appfigurate's `APLSetLogging` and
