@@ -2,13 +2,14 @@
 // other files meanwhile, neither by the receiver nor by the sender.
 
 import TandemBase
-import TandemDaemon
 import TandemDaemonTestSupport
 import TandemDelivery
 import TandemFiles
 import TandemTestSupport
 import TandemWire
 import Testing
+
+@testable import TandemDaemon
 
 @Suite struct FilesWithoutRoomTests {
     private func key(_ app: String, _ devices: FileDevices) throws -> FileKey {
@@ -42,6 +43,18 @@ import Testing
         try tell(small, size: 200_000, devices)
         #expect(answers(of: large, devices) == ["insufficient-space"])
         #expect(answers(of: small, devices) == ["fetch"])
+    }
+
+    @Test("LIM-43: sparse files that add up to more than the largest number leave no room, until they are gone")
+    func hugeSum() throws {
+        let queue = QueueKey(pairing: .random(), app: try ApplicationIdentifier("org.example.sparse"), channel: .file)
+        let files = (0..<3).map { _ in FileKey(queue, .random()) }
+        var budget = FileBudget<UniqueIdentifier>()
+        budget.restore([(files[0], queue.pairing, .max), (files[1], queue.pairing, .max)])
+        #expect(budget.refusal(of: files[2], of: queue.pairing, size: 1, limit: .max) != nil)
+        budget.remove(files[0])
+        budget.remove(files[1])
+        #expect(budget.refusal(of: files[2], of: queue.pairing, size: 1, limit: .max) == nil)
     }
 
     @Test(

@@ -89,7 +89,8 @@ struct FileBudget<Owner: Hashable> {
     mutating func set(_ file: FileKey, of owner: Owner, size: Int64) {
         remove(file)
         files[file] = (owner, size)
-        sums[owner, default: 0] += size
+        // A spool of an earlier run says any sizes: they may add up to more than the largest number.
+        sums[owner] = sums[owner, default: 0].addingWithSaturation(size)
     }
 
     mutating func remove(_ file: FileKey) {
