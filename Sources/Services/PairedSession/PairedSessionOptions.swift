@@ -20,7 +20,8 @@ public struct PairedSessionOptions: Sendable {
     /// first. Ignored with a ``socketPath`` or `TANDEM_SOCKET`: the side of the app is then that of the socket, which
     /// `PairedSession.role` has after the activation.
     public var role: DeviceRole?
-    /// This connection takes the application's messages; at most one connection of an application does.
+    /// This connection takes the application's messages; at most one connection of an application does. Declarations,
+    /// such as ``identifier``, have an effect on that one only.
     public var receivesMessages = true
     /// The channels whose items this connection takes; items of other channels wait in the daemon (SES-3). For a
     /// program that takes one sort of item and leaves the rest to another.

@@ -88,6 +88,15 @@ import Testing
         #expect(try announced(world.links?.primary).last?.identifier == declared.identifier)
     }
 
+    @Test func `SES-5, PAR-18: the identifier of a connection that only sends is not announced`() throws {
+        try world.linkUp()
+        _ = try world.devices.primary.app("app.a")
+        let identifier = try CustomIdentifier("depot 7")
+        _ = try world.devices.primary.app("app.a", .init(receives: false, identifier: identifier))
+        let announced = try announced(world.links?.primary)
+        #expect(!announced.isEmpty && announced.allSatisfy { $0.identifier == nil })
+    }
+
     @Test func `LIM-11: a device that announces more apps than it may have is refused`() throws {
         try world.linkUp()
         let port = try #require(world.links?.primary.port)

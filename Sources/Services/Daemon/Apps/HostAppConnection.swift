@@ -315,7 +315,7 @@ final class HostAppConnection {
         // A connection that only sends does not speak for the app, and installs none that nobody owns.
         if !isBorrowing {
             endpoint.relay.install(
-                app, on: endpoint.side, identifier: registration.identifier,
+                app, on: endpoint.side, identifier: registration.receives ? registration.identifier : nil,
                 features: registration.receives ? registration.features : nil)
         }
         let port = endpoint.relay.attach(
