@@ -235,7 +235,8 @@ package struct OpenRequest: Sendable, Equatable {
     /// The offset of a request that waits to be written.
     package static var unwritten: UInt64 { .max }
 
-    fileprivate var isWritten: Bool { endOffset != Self.unwritten }
+    /// It does not wait for its turn at a link.
+    package var isWritten: Bool { endOffset != Self.unwritten }
 
     package init(
         id: UniqueIdentifier, app: ApplicationNumber, pairing: UniqueIdentifier, origin: RequestParty,

@@ -320,6 +320,24 @@ import Testing
         #expect(try caller.onlyFailure().code == .deviceNotPaired)
     }
 
+    @Test func `SES-11, SES-67: each message that waits for a link is 7005 when the pairing ends, with a reply or not`()
+        throws
+    {
+        let (caller, _, link) = try world.linkedApps()
+        link.isStuck = true
+        try caller.send(world.message("may still leave", wantsReply: false))
+        world.scheduler.run()
+        link.isCongested = true
+        let waiting = try [true, false].map { try world.message(wantsReply: $0) }
+        for message in waiting { try caller.send(message) }
+        world.scheduler.run()
+        world.devices.primary.relay.removePairing(world.pairing, role: .primary)
+        world.scheduler.run()
+        let failures = caller.received(.failure)
+        #expect(failures.map(\.id) == waiting.map(\.id))
+        #expect(failures.allSatisfy { $0.code == 7005 && $0.name == "not-paired" })
+    }
+
     @Test func `SES-67, LIM-49: an answer for which the link has no room ends its request at once as 7014`() throws {
         let (caller, counterpart, request) = try openRequest()
         world.links?.secondary.room = 10_000

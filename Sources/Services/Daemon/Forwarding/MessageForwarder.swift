@@ -289,8 +289,9 @@ final class MessageForwarder {
         for request in owed {
             switch port.source {
             case .application: if request.wantsReply { fail(request, .counterpartGone) }
+            // The link still sends what is in its queue: of messages without reply only those fail that waited for it.
             case .link where port.side.pairings[request.pairing] == nil:
-                if request.wantsReply { fail(request, .notPaired) }
+                if request.wantsReply || !request.isWritten { fail(request, .notPaired) }
             case .link where request.endOffset > departed: fail(request, .notReachable(.noLink))
             case .link: if request.wantsReply { fail(request, .linkLost) }
             }
