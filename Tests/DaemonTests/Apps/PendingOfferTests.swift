@@ -90,6 +90,24 @@ import Testing
         #expect(outcomes.all.count == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `FRM-10, FRM-13: an answer under another app's name, or that names a channel, answers no offer`(
+        namesChannel: Bool
+    ) throws {
+        let app = try device.app()
+        try offer()
+        let request = try #require(app.received(.configuration).first)
+        var answer = try request.answer("forged")
+        answer.app = try ApplicationIdentifier("app.other")
+        if namesChannel {
+            answer = Envelope(
+                .failure, app: request.app, pairing: pairing, id: request.id, channel: .userInfo, code: 7014)
+        }
+        try app.deliver(answer)
+        #expect(app.refusal == (namesChannel ? "envelope" : "not-yours") && app.isClosed)
+        #expect(outcomes.all == [.disconnected])
+    }
+
     @Test func `SES-3: an app that does not know configurations gets none`() throws {
         let app = try device.app(capabilities: [.message])
         #expect(device.connected.first?.takesConfiguration == false)

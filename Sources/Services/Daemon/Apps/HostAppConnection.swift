@@ -206,7 +206,7 @@ final class HostAppConnection {
         switch envelope.kind {
         case .message, .messageData: pass(frame, envelope, port)
         case .reply, .failure:
-            if try !endpoint.pendingOffers.answered(envelope, by: number) { pass(frame, envelope, port) }
+            if try !endpoint.pendingOffers.answered(envelope, of: port.app, by: number) { pass(frame, envelope, port) }
         case .ping, .pong, .bye: takeUpkeep(envelope)
         default:
             guard let items = endpoint.items else { return unexpected(envelope, "after register") }

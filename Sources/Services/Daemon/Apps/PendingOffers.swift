@@ -64,10 +64,14 @@ final class PendingOffers {
         return entries[id]?.connection == connection
     }
 
-    /// Takes a `reply` or `failure`; false if it answers no offer to this connection.
-    func answered(_ envelope: Envelope, by connection: ConnectionNumber) throws(WireError) -> Bool {
+    /// Takes a `reply` or `failure`; false if it answers no offer to this connection. One that names another app or a
+    /// channel answers none: the relay refuses it (FRM-10, FRM-13).
+    /// - Parameter app: the connection's own.
+    func answered(
+        _ envelope: Envelope, of app: ApplicationIdentifier?, by connection: ConnectionNumber
+    ) throws(WireError) -> Bool {
         let id: UniqueIdentifier = try envelope.required(.id)
-        guard isOpen(id, to: connection) else { return false }
+        guard isOpen(id, to: connection), let app, envelope.isAbout(app), !envelope.has(.channel) else { return false }
         if envelope.kind == .reply {
             complete(id, .reply(Array(try MessageFrame(envelope).body)))
         } else {
