@@ -89,6 +89,13 @@ import Testing
         #expect(throws: WireError.self) { try Hello(body: answer, from: .client) }
     }
 
+    @Test func `SES-24: what a daemon or a device on a link says is ignored in the hello of an app`() throws {
+        var offer = Hello.offer(software: "test").body
+        (offer["role"], offer["device"], offer["instance"]) = (5, "panel", .data(Array(1...16)))
+        #expect(try Hello(body: offer, from: .app) == Hello.offer(software: "test"))
+        #expect(throws: WireError.self) { try Hello(body: offer, from: .client) }
+    }
+
     @Test func theHighestCommonVersionIsChosenOrNone() throws {
         let (one, two, three, four) = (
             try Self.version(1), try Self.version(2), try Self.version(3), try Self.version(4)

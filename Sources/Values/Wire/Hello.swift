@@ -15,7 +15,11 @@ package struct Hello: Sendable, Equatable {
 
     /// The end of a connection that says hello.
     package enum End: Sendable {
-        case client, server
+        /// A client of a local socket: role and device are those of its daemon.
+        case app
+        /// The device that has dialled a link.
+        case client
+        case server
     }
 
     package let versions: Versions
@@ -144,9 +148,9 @@ extension Hello {
         let words = try fields.array("capabilities", "an array of strings", \.stringValue)
         capabilities = words.compactMap { Capability(word: $0) }
         software = try fields.string("software").cut(toBytes: Limits.software)
-        role = try fields.optionalChoice("role", "primary or secondary")
-        device = try fields.optionalIdentifier("device")
-        link = try LinkHello(fields)
+        role = end == .app ? nil : try fields.optionalChoice("role", "primary or secondary")
+        device = end == .app ? nil : try fields.optionalIdentifier("device")
+        link = end == .app ? nil : try LinkHello(fields)
     }
 }
 
@@ -168,7 +172,7 @@ extension Hello.Versions {
         }
         switch end {
         case .server: self = .chosen(try version("version"))
-        case .client:
+        case .app, .client:
             let (minimum, maximum) = (try version("minimum"), try version("maximum"))
             guard minimum <= maximum else {
                 throw .invalidValue(key: "minimum", expected: "a version up to 'maximum'")

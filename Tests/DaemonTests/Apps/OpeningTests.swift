@@ -27,6 +27,14 @@ import Testing
         #expect(hello.capabilities == [.message, .configuration])
     }
 
+    @Test func `SES-24: a daemon takes a host app's hello whatever it says of a role and a device`() throws {
+        let client = simulation.connect(.primary)
+        var hello = Hello.offer(software: "test").body
+        (hello["role"], hello["device"]) = ("tertiary", 1)
+        try client.deliver(Envelope(.hello).with(body: hello))
+        #expect(client.received(.hello).count == 1 && client.refusal == nil)
+    }
+
     @Test func `SES-2: a client of other versions only is refused by name`() throws {
         let client = simulation.connect(.primary)
         try client.deliver(

@@ -175,7 +175,7 @@ final class HostAppConnection {
         case .bye, .refusal: return finish()
         default: return refuse(.helloExpected, "the first frame must be hello, without a pairing")
         }
-        let hello = try HelloFrame(envelope).hello(from: .client)
+        let hello = try HelloFrame(envelope).hello(from: .app)
         guard case .offered(let versions) = hello.versions, let version = ProtocolVersion.chosen(from: versions) else {
             return refuse(.version, "this daemon speaks version \(ProtocolVersion.first)")
         }
