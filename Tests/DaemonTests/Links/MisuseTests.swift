@@ -40,10 +40,8 @@ import Testing
         #expect(primary.ready.isEmpty)
     }
 
-    @Test(arguments: [false, true])
-    func `SES-4: a server's hello is for the dialled pairing if it names none, and refused if it names another`(
-        isNamed: Bool
-    ) throws {
+    /// A secondary that dials, and the raw primary at the other end.
+    private func dialled() throws -> (server: RawLink, gateway: LinkedDevice, panel: LinkedDevice, dialer: LinkDialer) {
         let (gateway, panel) = (
             try LinkedDevice("gateway", on: network.scheduler), try LinkedDevice("panel", on: network.scheduler)
         )
@@ -59,6 +57,14 @@ import Testing
         dialer.start()
         let server = try RawLink(over: far, identity: TLSIdentity(key: gateway.key), side: .server)
         network.scheduler.run()
+        return (server, gateway, panel, dialer)
+    }
+
+    @Test(arguments: [false, true])
+    func `SES-4: a server's hello is for the dialled pairing if it names none, and refused if it names another`(
+        isNamed: Bool
+    ) throws {
+        let (server, gateway, panel, dialer) = try dialled()
         let link = LinkHello(name: "gateway", epoch: 1, instance: .random(), received: [], sent: [])
         let hello = Hello(
             .chosen(.first), software: "raw/1", role: .primary, device: gateway.pin.derivedIdentifier, link: link)
@@ -66,6 +72,15 @@ import Testing
         network.scheduler.run()
         #expect(server.refusals == (isNamed ? ["not-yours"] : []))
         #expect(panel.ready.map(\.pairing) == (isNamed ? [] : [mine]))
+        dialer.stop()
+    }
+
+    @Test(arguments: [Limits.helloFrame, Limits.helloFrame + 1])
+    func `LIM-52, SES-61: a large frame of a primary is refused before its hello is judged`(count: Int) throws {
+        let (server, _, panel, dialer) = try dialled()
+        server.send(try Frame(payload: [UInt8](repeating: 0x41, count: count)).bytes.copied())
+        network.scheduler.run()
+        #expect(server.refusals == [count > Limits.helloFrame ? "too-large" : "malformed"] && panel.ready.isEmpty)
         dialer.stop()
     }
 

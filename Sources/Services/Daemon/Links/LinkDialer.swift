@@ -256,7 +256,7 @@ extension DialledConnection: FrameChannelDelegate {
         guard let positions = context.host?.positions(of: record.pairing) else {
             return channel.cut(.ended(.unpaired))
         }
-        channel.allowLargeFrames()
+        channel.frames.limit = Limits.helloFrame
         let offer = context.device.offer
         told = context.reading
         let hello = context.device.hello(
