@@ -68,6 +68,16 @@ import Testing
         }
     }
 
+    @Test func `SES-72: a query or an answer without a pairing is not one of another pairing`() throws {
+        let (primary, peer) = try link()
+        let app = try ApplicationIdentifier("com.example.lights")
+        for kind in [FrameKind.query, .answer] {
+            try peer.send(Envelope(kind, app: app, id: .random(), command: "settings-get"))
+        }
+        network.scheduler.run()
+        #expect(peer.refusals.isEmpty && primary.received.map(\.kind) == [.query, .answer])
+    }
+
     @Test func aFrameInAnUnusualShapeIsReadInFull() throws {
         let (primary, peer) = try link()
         // Valid, and not plain.

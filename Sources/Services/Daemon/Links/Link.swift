@@ -201,7 +201,8 @@ package final class Link {
             guard envelope.kind.mayBeSent(by: .link) else {
                 return refuse(.unexpected, "a frame of kind '\(envelope.kind.rawValue)' has no place on a ready link")
             }
-            guard envelope[.pairing] == pairing else {
+            // The reader of a `query` or an `answer` refuses one without it; every other kind has it (FRM-10).
+            guard envelope[.pairing] ?? pairing == pairing else {
                 return refuse(.notYours, Refusal.text(foreign: .pairing, in: envelope.kind))
             }
             context.host?.link(self, didReceive: envelope, in: frame)
