@@ -179,6 +179,24 @@ struct TopicTests {
         }
     }
 
+    @Test("SES-3: a daemon that takes no data gets none; the caller learns it")
+    func daemonWithoutData() throws {
+        let fixture = try SessionFixture()
+        fixture.daemon.capabilities = [.message]
+        fixture.daemon.pair()
+        fixture.activate()
+        let results = Collector<SessionError?>()
+        fixture.core.run { core in
+            for content in [OutgoingContent(data: [1]), OutgoingContent(["a": 1])] {
+                core.request(content) { results.add($0.error) }
+            }
+        }
+        fixture.scheduler.run()
+        #expect(results.all.map { $0?.name } == ["unsupported-kind"])
+        let kinds = fixture.daemon.received.map(\.kind)
+        #expect(kinds.filter { [.message, .messageData].contains($0) } == [.message])
+    }
+
     @Test("SES-3: a daemon that knows no topics gets none; the caller learns it")
     func oldDaemon() throws {
         let fixture = try SessionFixture()

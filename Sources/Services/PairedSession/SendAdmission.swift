@@ -25,7 +25,7 @@ struct SendAdmission {
         let refusal = content.refusal(
             connection.machine.standing(of: pairing), connection.machine.counterpart(of: pairing), of: pairing)
         if let refusal { throw SessionError(refusal, messageID: id) }
-        try checkTopic(of: content, id)
+        try checkCapabilities(for: content, id)
         guard let target = connection.machine.state?.pairing(pairing)?.pairing else {
             throw SessionError(.withoutPairing(pairing), messageID: id)
         }
@@ -54,7 +54,7 @@ struct SendAdmission {
         if let refusal = content.refusal(connection.machine.standing(of: nil), anyone) {
             throw SessionError(refusal, messageID: id)
         }
-        try checkTopic(of: content, id)
+        try checkCapabilities(for: content, id)
         return connection.machine.state?.pairings ?? []
     }
 
@@ -73,7 +73,10 @@ struct SendAdmission {
         }
     }
 
-    private func checkTopic(of content: OutgoingContent, _ id: UniqueIdentifier) throws(SessionError) {
-        guard content.topic == nil || connection.takesTopics else { throw .noTopics(id) }
+    /// A daemon that does not know the kind of a frame, or a key of it, would end the connection (SES-3).
+    private func checkCapabilities(for content: OutgoingContent, _ id: UniqueIdentifier) throws(SessionError) {
+        let kind: Capability = content.kind == .messageData ? .messageData : .message
+        guard connection.capabilities.contains(kind) else { throw .noSuchMessages(id) }
+        guard content.topic == nil || connection.capabilities.contains(.topic) else { throw .noTopics(id) }
     }
 }

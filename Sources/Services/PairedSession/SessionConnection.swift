@@ -107,12 +107,12 @@ final class SessionConnection {
     private var anchor: ((DeviceRole) -> String?)?
     /// The side of the daemon, by its hello.
     private var daemonRole: DeviceRole?
-    /// The daemon carries topics (SES-3).
-    private(set) var takesTopics = false
+    /// The capabilities that both ends have named (SES-3).
+    private(set) var capabilities: Set<Capability> = []
     /// The daemon carries synced settings (SES-76).
-    private(set) var takesSettings = false
+    var takesSettings: Bool { capabilities.contains(.settings) }
     /// The daemon keeps items that the app puts off (SES-88).
-    private(set) var keepsForLater = false
+    var keepsForLater: Bool { capabilities.contains(.later) }
     /// The daemon has said `bye` on this connection.
     private(set) var isDaemonLeaving = false
     /// Why one of the ends refused the last connection; nil once the daemon has accepted a registration since.
@@ -266,12 +266,10 @@ final class SessionConnection {
         guard machine.phase == .greeting else { return refuse(Refusal(.unexpected, "hello is sent once")) }
         let own = HelloOffer(capabilities: Set(settings.capabilities))
         guard case .chosen(let version) = hello.versions,
-            (try? own.accept(version: version, capabilities: Set(hello.capabilities))) != nil
+            let agreement = try? own.accept(version: version, capabilities: Set(hello.capabilities))
         else { return refuse(Refusal(.version)) }
         daemonRole = hello.role
-        takesTopics = hello.capabilities.contains(.topic)
-        takesSettings = hello.capabilities.contains(.settings)
-        keepsForLater = hello.capabilities.contains(.later)
+        capabilities = agreement.capabilities
         perform(machine.greeted())
     }
 

@@ -38,6 +38,12 @@ extension SessionError {
         SessionError(.genericError, .cancelled, reason: "the caller gave up", messageID: id)
     }
 
+    /// The daemon does not carry this kind of message (SES-3).
+    static func noSuchMessages(_ id: UniqueIdentifier) -> SessionError {
+        SessionError(
+            .deliveryFailed, .unsupportedKind, reason: "the daemon does not take this kind of message", messageID: id)
+    }
+
     /// The daemon does not carry topics (SES-3).
     static func noTopics(_ id: UniqueIdentifier) -> SessionError {
         SessionError(
