@@ -8,7 +8,10 @@ import Testing
 struct JoinLinkTests {
     @Test(
         "PAR-4: what is printed is read back as the same link",
-        arguments: ["gateway.example:4747", "[::1]:1", "10.0.0.1:65535", "unix:/run/tandem/link.sock", "unix:/ü"])
+        arguments: [
+            "gateway.example:4747", "[::1]:1", "10.0.0.1:65535", "unix:/run/tandem/link.sock", "unix:/ü",
+            "unix:/my hub/link.sock",
+        ])
     func roundTrip(address: String) throws {
         let fixture = try JoinFixture()
         for name in [nil, "Küche & Bad", "a%20b"] {

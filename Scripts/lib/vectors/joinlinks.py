@@ -1,8 +1,8 @@
 """Cases of join links (Protocol/Pairing.md PAR-4): the text of each, and the fields in it or the fault of it. The texts
 are put together from the clause; an escape is written in capitals, as RFC 3986 section 2.1 asks of a writer.
 
-Left out is every text on which the clause is silent: escapes in small letters, leading zeros, port 0, a space or a
-control character in an address, `: / [ ]` in a name, and lengths other than those of the bytes and of a device's name.
+Left out is every text on which the clause is silent: escapes in small letters, leading zeros, port 0, a
+control character in a host, `: / [ ]` in a name, and lengths other than those of the bytes and of a device's name.
 """
 import base64
 import itertools
@@ -70,6 +70,7 @@ def read(cases):
         cases.reads(f"the address {address}", at=address)
     cases.reads("characters of a path that are escaped", at="unix:/run/tandem+1/a,b&c=d%e.sock")
     cases.reads("a path beyond ASCII", at="unix:/run/k\u00fcche/\u2602.sock")
+    cases.reads("a path with a space", at="unix:/run/my hub/link.sock")
     cases.reads("bytes of zeros and of ones", token=bytes(16), secret=b"\xff" * 16, key=b"\xff" * 32)
     cases.reads("both characters of base64url", token=bytes.fromhex("fbefbeffffff") + bytes(10))
     cases.reads("a time that is over", expires=0)
@@ -107,6 +108,8 @@ def addresses(cases):
     for address in ("", "gateway.example", "gateway.example:", ":4747", "gateway.example:65536", "gateway.example:http",
                     "gateway.example:-1", "gateway.example:04747", "gateway.example:0", "unix:"):
         cases.refuses("address", f"as an address {address or 'nothing'}", at=f"at={address}")
+    cases.refuses("address", "a path with a control character", at="at=unix:/a%1Bb")
+    cases.refuses("address", "a host with a space", at="at=my%20hub:4747")
 
 
 def lengths(cases):

@@ -395,9 +395,11 @@ package struct JoinLink: Sendable, Equatable {
     private static var prefix: String { "tandem:join/1?" }
 
     private static func isAddress(_ address: String) -> Bool {
-        guard address.utf8.count <= 255, !address.utf8.contains(where: { $0 < 33 || $0 == 127 }) else { return false }
-        if address.hasPrefix("unix:") { return (1...107).contains(address.utf8.count - 5) }
-        guard let colon = address.lastIndex(of: ":"), colon != address.startIndex else { return false }
+        guard address.utf8.count <= 255, !address.utf8.contains(where: { $0 < 32 || $0 == 127 }) else { return false }
+        if address.utf8.starts(with: "unix:".utf8) { return (1...107).contains(address.utf8.count - 5) }
+        guard !address.utf8.contains(32), let colon = address.lastIndex(of: ":"), colon != address.startIndex else {
+            return false
+        }
         let digits = address[address.index(after: colon)...]
         guard let port = UInt16(digits), port > 0 else { return false }
         return String(port) == digits
