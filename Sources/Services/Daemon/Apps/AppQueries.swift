@@ -26,8 +26,6 @@ final class AppQueries {
     /// The apps with a configuration that is being judged, also for a connection that is gone: as many as a user's apps
     /// wait for their turns (SES-93).
     private var applying: Set<ApplicationIdentifier> = []
-    /// The connections with a schema that is being judged.
-    private var judging: Set<ConnectionNumber> = []
 
     init(to delivery: DurableDelivery, outcomes: AppOutcomes, contexts: AppContexts, endpoint: LocalEndpoint) {
         self.delivery = delivery
@@ -246,15 +244,10 @@ final class AppQueries {
         guard connection.owesSchema, let digest = receiving.registration.schema else {
             return refuse(query, .invalidParameter, .schema, connection)
         }
-        guard judging.insert(number).inserted else {
-            return refuse(query, .genericError, .tooManyRequests, connection)
-        }
         connection.schemaCame()
         endpoint.scheduler.start { [weak self] in
             let reason = await take(query.app, document, digest, user)
-            guard let self else { return }
-            judging.remove(number)
-            guard let connection = endpoint.connection(number) else { return }
+            guard let self, let connection = endpoint.connection(number) else { return }
             if reason == nil {
                 answer(query, connection, body: [:])
             } else {
