@@ -228,6 +228,16 @@ struct HandlingTests {
         #expect(bound.all.count == 1 && free.all.map(\.0.facts.pairing) == [other])
     }
 
+    @Test("SES-53: an item that no handler of its pairing takes is for those of the default session")
+    func boundForAnotherTopic() throws {
+        let alarms = handle(pairing: pairing, topic: "alarms")
+        let (weather, rest) = (handle(topic: "weather"), handle())
+        for topic in ["alarms", "weather", nil] as [String?] { try deliver(topic: topic) }
+        #expect(alarms.all.map(\.0.facts.topic) == ["alarms"])
+        #expect(weather.all.map(\.0.facts.topic) == ["weather"])
+        #expect(rest.all.map(\.0.facts.topic) == [nil] && verdicts.isEmpty)
+    }
+
     @Test("SES-15: an item with a reserved key or a body that is no dictionary is refused and never shown")
     func malformed() throws {
         let given = handle()

@@ -144,11 +144,8 @@ final class ItemInbox {
     }
 
     private func takers(of item: DeliveredItem) -> [Handler] {
-        let all = handlers.filter { $0.interest.channels.contains(item.channel) }
-        let bound = all.filter { $0.interest.pairing == item.facts.pairing }
-        let candidates = bound.isEmpty ? all.filter { $0.interest.pairing == nil } : bound
-        let named = candidates.filter { $0.interest.topic != nil && $0.interest.topic.isTopic(item.facts.topic) }
-        return named.isEmpty ? candidates.filter { $0.interest.topic == nil } : named
+        handlers.filter { $0.interest.channels.contains(item.channel) }
+            .takers(through: item.facts.pairing, of: item.facts.topic) { ($0.interest.pairing, $0.interest.topic) }
     }
 }
 

@@ -127,12 +127,22 @@ final class MessageInbox {
         watch()
     }
 
-    /// Those of the pairing before those of the default session, and in both those of the topic before those without.
     private func takers(of message: ReceivedMessage) -> [Receiver] {
-        let able = receivers.filter { $0.interest.kind.takes(message.content) }
-        for pairing in [message.pairing, nil] as [UniqueIdentifier?] {
-            for topic in message.topic == nil ? [nil] : [message.topic, nil] {
-                let takers = able.filter { $0.interest.pairing == pairing && $0.interest.topic.isTopic(topic) }
+        receivers.filter { $0.interest.kind.takes(message.content) }
+            .takers(through: message.pairing, of: message.topic) { ($0.interest.pairing, $0.interest.topic) }
+    }
+}
+
+extension Array {
+    /// The handlers that get an arrival with this topic, which came through a pairing (SES-53): those bound to the
+    /// pairing before those of the default session, and in both those of the topic before those without one.
+    func takers(
+        through pairing: UniqueIdentifier, of topic: String?,
+        by interest: (Element) -> (pairing: UniqueIdentifier?, topic: String?)
+    ) -> [Element] {
+        for pairing in [pairing, nil] as [UniqueIdentifier?] {
+            for topic in topic == nil ? [nil] : [topic, nil] {
+                let takers = filter { interest($0).pairing == pairing && interest($0).topic.isTopic(topic) }
                 if !takers.isEmpty { return takers }
             }
         }
