@@ -293,6 +293,18 @@ struct InstalledConfigurationTests {
         #expect(items.all.count == 1)
     }
 
+    @Test("SES-70: items that wait while it loads take no room of messages")
+    func itemsBesideMessages() throws {
+        try fixture.core.install(configuration.installed())
+        let messages = fixture.receive()
+        fixture.activate()
+        for _ in 0..<10 { try deliver() }
+        for number in 0..<256 { try send(["n": .integer(Int64(number))]) }
+        #expect(!fixture.daemon.received.contains { $0.name == "inbox-full" })
+        try loaded()
+        #expect(messages.all.count == 256)
+    }
+
     @Test("SES-70: a connection that was lost while it loaded is activated by the load of the next one only")
     func lostWhileLoading() throws {
         try fixture.core.install(configuration.installed())

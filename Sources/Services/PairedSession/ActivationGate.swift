@@ -84,6 +84,8 @@ final class InstallationWindow: Sendable {
 /// The arrivals that wait until a configuration is loaded; confined to the session's scheduler.
 final class ActivationGate {
     private struct Arrival {
+        /// One of those that are bounded (SES-70); the daemon bounds how many items wait.
+        let isMessage: Bool
         /// An answer to it is good on the connection that it came on alone, or the daemon gives it again on the next.
         let isOfConnection: Bool
         let pass: () -> Void
@@ -93,13 +95,14 @@ final class ActivationGate {
     private(set) var isClosed = false
     private var waiting: [Arrival] = []
 
-    /// A message that comes now has no place; the daemon bounds how many items wait.
-    var isFull: Bool { isClosed && waiting.count >= ReceivedMessage.waitingAtMost }
+    /// A message that comes now has no place.
+    var isFull: Bool { isClosed && waiting.count { $0.isMessage } >= ReceivedMessage.waitingAtMost }
 
     /// Lets an arrival pass, or keeps it until the gate opens.
     /// - Parameter isOfConnection: it is let go when its connection is lost.
-    func pass(isOfConnection: Bool, _ arrival: @escaping () -> Void) {
-        if isClosed { waiting.append(Arrival(isOfConnection: isOfConnection, pass: arrival)) } else { arrival() }
+    func pass(isMessage: Bool = false, isOfConnection: Bool, _ arrival: @escaping () -> Void) {
+        guard isClosed else { return arrival() }
+        waiting.append(Arrival(isMessage: isMessage, isOfConnection: isOfConnection, pass: arrival))
     }
 
     /// Closes the gate; the number opens it.

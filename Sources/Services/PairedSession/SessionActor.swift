@@ -287,7 +287,7 @@ package actor SessionActor {
         guard let message = ReceivedMessage(frame, peer: state?.pairing(pairing)?.peer, token) else { return }
         if message.isConfiguration, let configuration { return configuration.take(message) }
         guard !gate.isFull else { return message.refuseFull() }
-        gate.pass(isOfConnection: frame.wantsReply) { [messages] in messages.arrived(message) }
+        gate.pass(isMessage: true, isOfConnection: frame.wantsReply) { [messages] in messages.arrived(message) }
     }
 
     private func send(
