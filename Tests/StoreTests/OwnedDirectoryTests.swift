@@ -151,6 +151,13 @@ import Testing
         Issue.record("the file system was never at rest")
     }
 
+    @Test("FIL-13, LIM-55: a file system that claims more bytes than a number can hold has as many as that")
+    func claimedSpace() {
+        #expect(Linux.bytes(ofBlocks: 3, size: 4096) == 12_288)
+        #expect(Linux.bytes(ofBlocks: 1 << 52, size: 4096) == .max)
+        #expect(Linux.bytes(ofBlocks: .max, size: .max) == .max)
+    }
+
     private func usedSpace() throws -> (used: UInt64, available: UInt64) {
         var space = statvfs()
         try #require(statvfs(temporary.path, &space) == 0)

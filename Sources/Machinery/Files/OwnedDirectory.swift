@@ -239,7 +239,7 @@ package final class OwnedDirectory: Sendable {
     /// The bytes that this user may still write on the file system.
     package func availableSpace() throws(FileError) -> UInt64 {
         let space = try fileSystem()
-        return UInt64(space.f_bavail) * UInt64(space.f_frsize)
+        return Linux.bytes(ofBlocks: space.f_bavail, size: space.f_frsize)
     }
 
     /// The bytes of the whole file system, without those that are kept for root: nothing that others remove makes room
@@ -247,7 +247,7 @@ package final class OwnedDirectory: Sendable {
     package func wholeSpace() throws(FileError) -> UInt64 {
         let space = try fileSystem()
         let kept = space.f_bfree > space.f_bavail ? space.f_bfree - space.f_bavail : 0
-        return UInt64(space.f_blocks > kept ? space.f_blocks - kept : 0) * UInt64(space.f_frsize)
+        return Linux.bytes(ofBlocks: space.f_blocks > kept ? space.f_blocks - kept : 0, size: space.f_frsize)
     }
 
     private func fileSystem() throws(FileError) -> statvfs {

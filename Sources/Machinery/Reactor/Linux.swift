@@ -212,6 +212,13 @@ extension Linux {
         return try OwnedDescriptor(result, "open")
     }
 
+    /// The bytes of so many blocks, or the largest number: the server of a file system may claim more than fit in 64
+    /// bits.
+    package static func bytes(ofBlocks count: UInt, size: UInt) -> UInt64 {
+        let (bytes, overflow) = UInt64(count).multipliedReportingOverflow(by: UInt64(size))
+        return overflow ? .max : bytes
+    }
+
     /// Takes the lock of an open file until the descriptor closes; false if another has it.
     package static func tryLock(_ descriptor: CInt) throws(SystemError) -> Bool {
         let result = SystemCall.retried { flock(descriptor, LOCK_EX | LOCK_NB) }

@@ -23,7 +23,7 @@ struct Reserve {
         self.path = StorePart.reserve.path(of: path)
         var disk = statvfs()
         let found = path.withCString { path in SystemCall.retried { statvfs(path, &disk) } }
-        let room = found == 0 ? UInt64(disk.f_blocks) * UInt64(disk.f_frsize) : 0
+        let room = found == 0 ? Linux.bytes(ofBlocks: disk.f_blocks, size: disk.f_frsize) : 0
         size = Int(min(Self.most, room / Self.part))
         restore()
     }
