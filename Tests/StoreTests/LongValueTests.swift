@@ -130,6 +130,17 @@ import Testing
         }
     }
 
+    @Test("An edited table of the spaces with long values may list what is no space")
+    func editedSpaces() async throws {
+        let row = Row(space: space, key: [1], value: value(1, count: 5000))
+        try await Store.commit([.put(space, key: row.key, value: row.value)], at: path)
+        try run("DROP TABLE long_space")
+        // As a text, 1000 is between 0 and 255.
+        try run("CREATE TABLE long_space(space TEXT PRIMARY KEY)")
+        for number in [Int(space.rawValue), 1000, -1] { try run("INSERT INTO long_space VALUES('\(number)')") }
+        #expect(try Store(path: path).read(RowRange(space: space)) == [row])
+    }
+
     @Test(
         "A long value that is missing or changed is damage that names its row",
         arguments: [

@@ -23,8 +23,9 @@ final class LongValues {
         let found = "SELECT count(*) FROM sqlite_master WHERE name IN ('long_value', 'long_space')"
         hasTables = try connection.integer(found) == 2
         guard hasTables else { return }
-        try connection.statement("SELECT space FROM long_space WHERE space BETWEEN 0 AND 255").run { row in
-            spaces[Int(row.integer(at: 0))] = true
+        // An edited table may list what is no space, also as texts, which SQLite orders by their letters.
+        try connection.statement("SELECT space FROM long_space").run { row in
+            if let space = UInt8(exactly: row.integer(at: 0)) { spaces[Int(space)] = true }
         }
     }
 
