@@ -141,6 +141,49 @@ import Testing
         }
     }
 
+    @Test("A record with a count of 2^32 or more does not read: the sum of many would be no number")
+    func counts() throws {
+        // Where the byte of 2^32 is in the number.
+        let places: [DeliveryTable: (field: String, byte: Int)] = [
+            .urgentBudget: ("used", 5), .outboundItem: ("size", 22), .inboundItem: ("size", 31),
+        ]
+        var refused: Set<DeliveryTable> = []
+        for (key, bytes) in try channelRows() {
+            guard let place = places[key.table] else { continue }
+            var bytes = bytes
+            bytes[place.byte] = 1
+            #expect(error(key, bytes) == .invalid(key.table, field: place.field))
+            refused.insert(key.table)
+        }
+        #expect(refused == Set(places.keys))
+    }
+
+    @Test("DEL-8: an item in whose row the least number is the time of acceptance has an age")
+    func leastTimes() throws {
+        let start = reading(0)
+        var queue = try outbound()
+        var ledger = try inbound()
+        let changes =
+            try queue.enqueue(item(1), at: start).changes
+            + ledger.arrived(arrived(1, age: .seconds(1)), at: start).changes
+        for case .put(let key, let value) in changes where [.outboundItem, .inboundItem].contains(key.table) {
+            var bytes = value.bytes
+            let time = key.table == .outboundItem ? 28 : 37
+            bytes.replaceSubrange(time..<time + 8, with: [0x80, 0, 0, 0, 0, 0, 0, 0])
+            switch try DeliveryValue(key, bytes: bytes) {
+            case .outboundItem(let record, _):
+                let header = OutboundHeader(epoch: 1, at: start)
+                queue = OutboundQueue(key.queue, header: header, items: [record], at: start)
+            case .inboundItem(let record, _):
+                let header = InboundHeader(epoch: 1, at: start)
+                ledger = InboundLedger(key.queue, header: header, items: [record], at: start)
+            default: Issue.record("another row")
+            }
+        }
+        #expect(queue.oldestAge(at: reading(1)) == .max)
+        #expect(ledger.consumerArrived(at: reading(1)).handed.map(\.age) == [.milliseconds(Int64.max)])
+    }
+
     private func recordRows() throws -> [(DeliveryRowKey, [UInt8])] {
         try writtenRows().filter { $0.0.table != .inboundPayload && $0.0.table != .outboundPayload }
     }

@@ -21,7 +21,9 @@ extension OutboundRecord {
     var deadline: Int64? { isUnfinished && withdrawal == nil ? expiresAt : nil }
 
     /// The rest of the time to live, which the `item` frame carries to the receiver; nil if it never ends.
-    func remaining(at now: Int64) -> Duration? { expiresAt == .max ? nil : .milliseconds(max(0, expiresAt - now)) }
+    func remaining(at now: Int64) -> Duration? {
+        expiresAt == .max ? nil : .milliseconds(QueueClock.passed(since: now, at: expiresAt))
+    }
 }
 
 extension InboundRecord {
@@ -39,7 +41,9 @@ extension InboundRecord {
     }
 
     /// The rest of the time to live; nil if the sender named none.
-    func remaining(at now: Int64) -> Duration? { expiresAt.map { .milliseconds(max(0, $0 - now)) } }
+    func remaining(at now: Int64) -> Duration? {
+        expiresAt.map { .milliseconds(QueueClock.passed(since: now, at: $0)) }
+    }
 }
 
 // MARK: - clock
@@ -112,6 +116,12 @@ struct QueueClock: Sendable, Equatable {
         let (time, isFarther) = origin.nanoseconds.addingReportingOverflow(
             UInt64(clamping: overflow || isFar ? .max : nanoseconds))
         return MonotonicTime(nanoseconds: isFarther ? .max : time)
+    }
+
+    /// The milliseconds from a time to a later one; 0 from one that is not earlier, and the largest number for what 64
+    /// bits do not hold: a stored time may be any.
+    static func passed(since earlier: Int64, at time: Int64) -> Int64 {
+        time > earlier ? difference(time, earlier) ?? .max : 0
     }
 
     /// The time from the second to the first; nil beyond what 64 bits hold.

@@ -120,7 +120,8 @@ package struct InboundRecord: Sendable, Equatable {
     ) -> ReceivedItem {
         ReceivedItem(
             queue: queue, id: id, ordinal: ordinal, attempt: attempts, delivery: delivery, payload: payload,
-            remaining: remaining(at: now), age: acceptedAt.map { .milliseconds(max(0, now - $0)) }, topic: topic,
+            remaining: remaining(at: now),
+            age: acceptedAt.map { .milliseconds(QueueClock.passed(since: $0, at: now)) }, topic: topic,
             revision: revision)
     }
 

@@ -80,7 +80,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
 
     /// Age of the oldest unfinished item in milliseconds; nil if there is none.
     package func oldestAge(at reading: ClockReading) -> Int64? {
-        records.table.unfinished(limit: 1).first.map { now(reading) - $0.acceptedAt }
+        records.table.unfinished(limit: 1).first.map { QueueClock.passed(since: $0.acceptedAt, at: now(reading)) }
     }
 
     /// The urgent items left of the day.

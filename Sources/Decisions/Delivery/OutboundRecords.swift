@@ -155,7 +155,7 @@ package struct OutboundRecord: Sendable, Equatable {
         if let reason = withdrawal { return .sendGap(sequence: sequence, reason) }
         return .send(
             OutboundDispatch(
-                ordinal: ordinal, sequence: sequence, id: id, age: max(0, now - acceptedAt),
+                ordinal: ordinal, sequence: sequence, id: id, age: QueueClock.passed(since: acceptedAt, at: now),
                 remaining: remaining(at: now), attempt: attempts + 1, topic: topic, revision: revision,
                 size: size, payload: payload, bodyTable: bodyTable))
     }

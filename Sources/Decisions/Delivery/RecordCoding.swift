@@ -163,10 +163,13 @@ struct RecordReader {
         return epoch
     }
 
-    /// A count; absent means the usual one, if there is one.
+    /// A count, below 2^32, so that sums over many records do not overflow; absent means the usual one, if there is
+    /// one.
     mutating func count(_ field: RecordField, usually usual: Int? = nil) throws(DeliveryRecordError) -> Int {
-        if let number = try optionalNumber(field, from: 0), let count = Int(exactly: number) {
-            guard count != usual else { throw .invalid(table, field) }
+        if let number = try optionalNumber(field, from: 0) {
+            guard let count = UInt32(exactly: number).map({ Int($0) }), count != usual else {
+                throw .invalid(table, field)
+            }
             return count
         }
         guard let usual else { throw .missing(table, field) }
