@@ -24,6 +24,13 @@ package enum Linux {
         }
     }
 
+    /// The result of a call on a socket. Only a bug of ours makes `EBADF` or `EFAULT` there, and continuing could touch
+    /// another's socket.
+    private static func socketTransfer(_ result: Int, _ call: StaticString) throws(SystemError) -> Transfer {
+        precondition(result != -Int(EBADF) && result != -Int(EFAULT), "socket call on a bad descriptor or pointer")
+        return try transfer(result, call)
+    }
+
     private static func ended(_ transfer: Transfer) -> Transfer { transfer == .bytes(0) ? .ended : transfer }
 
     /// Reads from a pipe, a file or a device.
@@ -39,7 +46,7 @@ package enum Linux {
         _ descriptor: CInt, into buffer: UnsafeMutableRawBufferPointer
     ) throws(SystemError) -> Transfer {
         let result = SystemCall.retried { recv(descriptor, buffer.baseAddress, buffer.count, CInt(MSG_DONTWAIT)) }
-        return ended(try transfer(result, "recv"))
+        return ended(try socketTransfer(result, "recv"))
     }
 
     /// Reads from a socket: first into room that was taken before, if there is some, then into what the block has left,
@@ -58,7 +65,7 @@ package enum Linux {
             var message = header(of: parts)
             return SystemCall.retried { recvmsg(descriptor, &message, CInt(MSG_DONTWAIT)) }
         }
-        return ended(try transfer(result, "recvmsg"))
+        return ended(try socketTransfer(result, "recvmsg"))
     }
 
     private static func header(of parts: UnsafeMutableBufferPointer<iovec>) -> msghdr {
@@ -100,7 +107,7 @@ package enum Linux {
             var message = header(of: UnsafeMutableBufferPointer(rebasing: vectors[..<count]))
             return SystemCall.retried { sendmsg(descriptor, &message, sending) }
         }
-        return try transfer(result, "sendmsg")
+        return try socketTransfer(result, "sendmsg")
     }
 
     /// Writes bytes that are only lent to a socket, without a signal when the peer is gone.
@@ -109,7 +116,7 @@ package enum Linux {
             // Not sendmsg: the kernel would fetch a header and a list of one part first.
             SystemCall.retried { Glibc.send(descriptor, bytes.baseAddress, bytes.count, sending) }
         }
-        return try transfer(result, "send")
+        return try socketTransfer(result, "send")
     }
 
     private static var sending: CInt { CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT) }

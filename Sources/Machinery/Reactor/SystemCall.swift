@@ -12,7 +12,9 @@ internal import Glibc
 /// - The function that reads `errno` is never inlined, so that no release of a caller's value can move in between. Its
 ///   closure never escapes and allocates nothing.
 ///
-/// `EBADF` and `EFAULT` end the process: only a bug of ours makes them, and continuing could touch another's file.
+/// A call on a file or a path ends with any number: the server of a file system in user space or over the network picks
+/// it, and some say `EBADF` of a file that they have forgotten. On a socket the kernel alone answers: there
+/// `EBADF` and `EFAULT` are bugs of ours, and ``Linux`` ends the process.
 package enum SystemCall {
     /// Makes the call once: for calls that are never interrupted, and for those that must not be repeated. After an
     /// interrupted `close` the number may belong to another thread, after `fsync` or `fdatasync` the kernel may have
@@ -20,10 +22,7 @@ package enum SystemCall {
     @inline(never)
     package static func once(_ call: () -> Int) -> Int {
         let result = call()
-        if result >= 0 { return result }
-        let number = errno
-        precondition(number != EBADF && number != EFAULT, "system call on a bad descriptor or pointer")
-        return -Int(number)
+        return result >= 0 ? result : -Int(errno)
     }
 
     /// Repeats the call while signals interrupt it.

@@ -22,7 +22,8 @@ int tandem_socket_credentials(int descriptor, struct tandem_credentials *credent
 }
 
 int tandem_rename_new(int from_directory, const char *from, int to_directory, const char *to) {
-    return tandem_result(renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE));
+    // The server of a file system may answer any number.
+    return renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE) ? -errno : 0;
 }
 
 int tandem_keyring_read(const char *description, void *room, size_t size) {

@@ -9,7 +9,8 @@
 
 #include "CTandemLinux.h"
 
-// The result, or minus errno. A bad descriptor or pointer is a bug of ours and continuing could touch another's file.
+// The result, or minus errno, of a call that the kernel alone answers: a bad descriptor or pointer is a bug of ours
+// there, and continuing could touch another's file.
 static inline int tandem_result(ssize_t result) {
     if (result >= 0) return (int)result;
     int number = errno;

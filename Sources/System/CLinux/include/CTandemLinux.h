@@ -2,8 +2,8 @@
 // epoll, eventfd, signalfd, prctl and malloc_trim (headers outside that module); accept4, renameat2, SO_PEERCRED and
 // the names of threads and errors (GNU extensions, which the module is built without); fork and exec, after which no
 // Swift code may run. Each function returns its result or minus the error number. Interrupted calls are repeated, every
-// descriptor is born close-on-exec, and EBADF or EFAULT end the process, because only a bug of ours makes them. No
-// state. The build's commit (build.c) is here too, because it needs C.
+// descriptor is born close-on-exec, and EBADF or EFAULT end the process where the kernel alone answers, because only a
+// bug of ours makes them there. No state. The build's commit (build.c) is here too, because it needs C.
 #pragma once
 
 #include <pthread.h>
@@ -42,7 +42,7 @@ struct tandem_credentials {
 
 int tandem_accept(int descriptor, struct sockaddr *address, socklen_t *length);
 int tandem_socket_credentials(int descriptor, struct tandem_credentials *credentials);
-// Fails with EEXIST if the target exists.
+// Fails with EEXIST if the target exists; no number ends the process.
 int tandem_rename_new(int from_directory, const char *from, int to_directory, const char *to);
 int tandem_thread_start(void *(*body)(void *), void *context, const char *name, pthread_t *thread);
 const char *tandem_error_name(int number);
