@@ -64,4 +64,24 @@ import Testing
         slot.note(try Self.fault(of: active.digest), hasAnswered: true)
         #expect(slot.reloaded().reports.map(\.delivery) == [Fixture.delivery, other])
     }
+
+    @Test(
+        "CFG-22, CFG-61: the end of the permission is reported to a sender of another envelope by its own digest",
+        arguments: [true, false])
+    func endOfThePermissionInAnotherEnvelope(_ isOnTrial: Bool) throws {
+        var slot = try Fixture.usedSlot()
+        try Fixture.receiveWaived(by: &slot)
+        _ = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now)
+        if !isOnTrial { Fixture.live(&slot) }
+        let bytes = try #require(slot.waived).record.envelope
+        let envelope = try Fixture.rewrapped(bytes)
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        var context = try Fixture.context()
+        context.allowsInvalidSignatures = true
+        #expect(slot.received(envelope, by: other, in: context).verdict == .applied)
+        let ended = slot.permissionEnded(in: try Fixture.context()).reports
+        #expect(ended.map(\.delivery) == [Fixture.delivery, other])
+        #expect(ended.map(\.digest) == [SHA256.digest(bytes), SHA256.digest(envelope)])
+        #expect(ended.allSatisfy { $0.verdict == .rejected(.threshold) })
+    }
 }

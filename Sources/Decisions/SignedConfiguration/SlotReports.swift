@@ -28,8 +28,7 @@ extension ConfigurationSlot {
         let isWaiting = failure.rejection == .noKey && context.anchor == .none && !deliveries.isEmpty
         let verdict: Verdict = isWaiting ? .waitingForKey : .rejected(failure.rejection)
         transition.conclude(verdict, failure.detail)
-        let digest = SHA256.digest(envelope)
-        for delivery in deliveries.all {
+        for (delivery, digest) in deliveries.answers(of: SHA256.digest(envelope)) {
             let facts = ReportFacts(
                 delivery: delivery, key: key, digest: digest,
                 transaction: failure.payload?.transaction, version: failure.payload?.version, verdict: verdict,
