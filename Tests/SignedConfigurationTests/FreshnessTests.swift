@@ -255,6 +255,26 @@ import Testing
         #expect(slot.phase == .waitingForApplication && slot.staged?.deliveries.all == [Fixture.delivery, other])
     }
 
+    @Test("CFG-32, CFG-33: a sender of another envelope while the clock is unset gets the verdict by its own digest")
+    func anotherEnvelopeWhileTheClockIsUnset() throws {
+        var slot = try Fixture.slot()
+        let bytes = try Fixture.envelope()
+        var context = try Fixture.context()
+        _ = slot.received(bytes, by: Fixture.delivery, in: context)
+        context.now = WallTime(seconds: 0)
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        let envelope = try Fixture.rewrapped(bytes)
+        let told = slot.received(envelope, by: other, in: context).reports
+        #expect(told.map(\.digest) == [SHA256.digest(envelope)] && told.map(\.verdict) == [.rejected(.clockUnset)])
+        let staged = try #require(slot.staged)
+        #expect(staged.record.digest == SHA256.digest(bytes))
+        #expect(try StagedConfiguration(Fixture.written(staged.row)) == staged)
+        _ = slot.applicationConnected()
+        let answered = slot.answered(try Fixture.reply("applied", to: slot), now: Fixture.now).reports
+        #expect(answered.map(\.delivery) == [Fixture.delivery, other])
+        #expect(answered.map(\.digest) == [SHA256.digest(bytes), SHA256.digest(envelope)])
+    }
+
     @Test("CFG-33: what waits for the clock waits for it after a restart, too")
     func whatWaitsForTheClockWaitsAfterARestart() throws {
         var context = try Fixture.context()

@@ -241,9 +241,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
         try checkWaiting(verified)
         let isWaived = verified.waived != nil
         let isKept = (phase != .waitingForClock || deliveries.isEmpty) && staged?.isWaived == isWaived
-        if isKept, staged?.record.statement == verified.statement {
-            if staged?.record.digest == verified.digest { join(deliveries, &transition) }
-            return
+        if isKept, let staged, staged.record.statement == verified.statement {
+            return join(deliveries.bringing(verified.digest, of: staged.record.digest), &transition)
         }
         replaceStaged(verified, by: deliveries, in: context, &transition)
         phase = .waitingForClock
@@ -280,7 +279,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         change(.staged(newer), &transition)
     }
 
-    /// The staged bytes have come again, and wait as before: their senders wait for one verdict (CFG-32).
+    /// The staged signed bytes have come again, and wait as before: their senders wait for one verdict (CFG-32).
     private mutating func join(_ newer: ConfigurationDeliveries, _ transition: inout ApplyTransition) {
         guard var staged else { return }
         let (deliveries, surplus) = newer.joined(to: staged.deliveries)
