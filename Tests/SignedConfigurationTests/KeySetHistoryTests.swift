@@ -229,12 +229,29 @@ import Testing
         let stranger = PrivateKey.generate(.ed25519)
         let bytes = try KeyStatementSigner.sign(try document(1), with: [stranger])
         #expect(throws: VerificationFailure(.threshold, "")) { try KeySetHistory(anchor: bytes) }
-        #expect(ConfigurationAnchor(pem: KeySetText.text(of: bytes)) != .none)
+        let unsigned = ConfigurationAnchor(pem: KeySetText.text(of: bytes))
+        #expect(unsigned != .none)
+        #expect(throws: VerificationFailure(.noKey, "")) { try unsigned.history() }
         let text = KeySetText.text(of: try set(1))
         for damaged in [String(text.dropLast(40)), text + text, text + "x", "x" + text] {
             guard case .unusable = ConfigurationAnchor(pem: damaged) else {
                 Issue.record("a damaged anchor is trusted")
                 continue
+            }
+        }
+    }
+
+    @Test("CFG-20, CFG-74: a configuration under a refused anchor is refused by the fault of its key, or as no-key")
+    func aFaultOfAnAnchorIsNoVerdict() throws {
+        var context = try Fixture.context()
+        for rejection in Rejection.allCases {
+            context.anchor = .unusable(rejection, "its fault")
+            let name = [.weakKey, .unknownAlgorithm].contains(rejection) ? rejection : .noKey
+            do {
+                _ = try ApplicableConfiguration(verifying: try Fixture.envelope(), in: context)
+                Issue.record("verified without a key")
+            } catch let failure as VerificationFailure {
+                #expect(failure.rejection == name && failure.detail == "its fault")
             }
         }
     }

@@ -110,11 +110,13 @@ package enum ConfigurationAnchor: Sendable, Equatable {
 
     package var trusted: KeySetHistory? { if case .trusted(let history) = self { history } else { nil } }
 
-    /// Step 5.
+    /// Step 5. The fault of a refused key set is no verdict on what the set would verify (CFG-74).
     package func history() throws(VerificationFailure) -> KeySetHistory {
         switch self {
         case .none: throw VerificationFailure(.noKey, "no trusted key is known for this application and role")
-        case .unusable(let rejection, let detail): throw VerificationFailure(rejection, detail)
+        case .unusable(let rejection, let detail):
+            let isOfKey = rejection == .weakKey || rejection == .unknownAlgorithm
+            throw VerificationFailure(isOfKey ? rejection : .noKey, detail)
         case .trusted(let history): return history
         }
     }

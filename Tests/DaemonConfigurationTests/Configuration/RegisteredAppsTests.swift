@@ -40,4 +40,30 @@ import Testing
         #expect(!isOverruled && read.anchor == nil)
         #expect(apps.anchor(trusted.pem, of: holders.subject) == nil, "the trusted one needs no reading")
     }
+
+    @Test("CFG-17: an anchor that can verify nothing is refused by its own name, also beside a trusted one")
+    func unusable() throws {
+        let holders = KeyHolders(of: try ApplicationIdentifier("org.example.alarm"))
+        let sound = KeySetText.text(of: try holders.set(1, [.generate()]))
+        let foreign = KeySubject(application: holders.subject.application, role: .primary)
+        let unusable: [(text: String, subject: KeySubject, name: Rejection)] = [
+            ("no key", holders.subject, .noKey), (sound, foreign, .noKey),
+            (KeySetText.text(of: try holders.revocation(of: .generate(), under: 1)), holders.subject, .wrongType),
+        ]
+        for (text, subject, name) in unusable {
+            var anchors = ConfigurationAnchors()
+            for isTrusted in [false, true] {
+                if isTrusted {
+                    let key = PrivateKey.generate(.ed25519).publicKey.pem
+                    guard case .new = anchors.learn(key, for: subject, from: .operator) else {
+                        throw Unexpected("one that is refused does not give way")
+                    }
+                }
+                let learning = anchors.learn(text, for: subject, from: .application)
+                guard case .refused(let failure) = learning else { throw Unexpected("not refused: \(learning)") }
+                #expect(failure.rejection == name && (anchors[subject] != nil) == isTrusted)
+            }
+            #expect(anchors.anchor(of: subject).trusted != nil)
+        }
+    }
 }

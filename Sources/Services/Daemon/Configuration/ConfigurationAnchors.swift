@@ -112,8 +112,8 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     }
 
     private var known: [KeySubject: KnownAnchor] = [:]
-    /// The reasons why the last anchors of apps without a trusted one were refused: configurations get them as their
-    /// rejections. Forgotten at a restart.
+    /// The reasons why the last anchors of apps without a trusted one were refused: the rejections of configurations
+    /// name them (CFG-74). Forgotten at a restart.
     private var refused: [KeySubject: ConfigurationAnchor] = [:]
 
     package subscript(key: KeySubject) -> KnownAnchor? { known[key] }
@@ -137,13 +137,15 @@ package struct ConfigurationAnchors: Sendable, Equatable {
     ) -> Learning {
         let before = known[key]
         if before?.pem == pem { return .same }
+        let read = anchor ?? ConfigurationAnchor(pem: pem)
         let history: KeySetHistory
         do throws(VerificationFailure) {
-            history = try (anchor ?? ConfigurationAnchor(pem: pem)).history()
+            if case .unusable(let rejection, let detail) = read { throw VerificationFailure(rejection, detail) }
+            history = try read.history()
             try history.check(key)
         } catch {
-            guard before == nil else { return .conflict }
-            refused[key] = .unusable(error.rejection, error.detail)
+            // A trusted anchor continues to judge configurations.
+            if before == nil { refused[key] = .unusable(error.rejection, error.detail) }
             return .refused(error)
         }
         if let trusted = before?.anchor.trusted {
