@@ -79,4 +79,22 @@ import Testing
         secondary.connect(TandemSession.Registration(anchor: pem), after)
         #expect(service.anchor(of: subject.application) != nil, "its next registration teaches it")
     }
+
+    @Test("SES-93, CTL-33: a decision that could not be stored overrules no registration that had its turn before")
+    func failedReplacement() throws {
+        let service = secondary.service
+        let subject = KeySubject(application: secondary.queue.app, role: .secondary)
+        func replaceKey(with pem: String?) {
+            secondary.scheduler.start { try? await service.replaceKey(subject, with: pem) }
+            secondary.scheduler.run()
+        }
+        replaceKey(with: nil)
+        let (pem, other) = (PrivateKey.generate(.ed25519).publicKey.pem, PrivateKey.generate(.ed25519).publicKey.pem)
+        let before = service.readAnchor(pem, of: subject.application, as: .secondary)
+        secondary.store.isFull = true
+        replaceKey(with: other)
+        secondary.store.isFull = false
+        secondary.connect(TandemSession.Registration(anchor: pem), before)
+        #expect(service.anchor(of: subject.application)?.pem == pem)
+    }
 }

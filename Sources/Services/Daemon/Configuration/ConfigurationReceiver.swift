@@ -312,7 +312,7 @@ final class ConfigurationReceiver {
         // Ahead of the delayed checks: the answer to a repeated reload counts, and is about what that reload wrote.
         offers.timePassed(running: running)
         // An app registers once, and a full disk must not leave its configuration without a key until the next time.
-        for (subject, pem) in apps.takeUnlearned() { learnSoon(pem, for: subject) }
+        for (subject, pem, decided) in apps.takeUnlearned() { learnSoon(pem, for: subject, since: decided) }
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
@@ -383,7 +383,7 @@ final class ConfigurationReceiver {
         _ key: KeySubject, with rows: [RowChange] = [],
         _ change: @escaping (inout ReceiverState) -> [RowChange]
     ) async throws(StoreError) {
-        apps.overrule(key)
+        let decision = apps.decide(key)
         try await committed.commit(room: .reserve) { [self] next in
             var changes = rows + change(&next)
             var closed: [SlotStep] = []
@@ -393,7 +393,7 @@ final class ConfigurationReceiver {
                 closed.append(step)
             }
             return Commit(changes) { [self] in
-                apps.decided(key)
+                apps.decided(key, decision)
                 // With the chain, which is another one now.
                 files.reconcile(key, with: state)
                 for step in closed {
@@ -432,9 +432,9 @@ final class ConfigurationReceiver {
         if registration.allowsInvalidSignatures {
             context.log(LogEvent(.info, "an app allows invalid signatures", .text("app", "\(app)")), causedBy: app)
         }
-        let isOverruled = apps.registered(registration, as: subject, anchor)
+        let decided = apps.registered(registration, as: subject, anchor)
         offers.registered(subject)
-        if let pem = registration.anchor, !isOverruled { learnSoon(pem, for: subject) }
+        if let pem = registration.anchor { learnSoon(pem, for: subject, since: decided) }
         checkFiles(of: subject, namesSchema: registration.schema != nil)
         let key = context.shownKey(of: subject)
         _ = apps.show(key, to: subject)
@@ -492,13 +492,14 @@ final class ConfigurationReceiver {
         change { [self] next in readsTrials.flatMap { next.setReadsTrials($1, $0) } }
     }
 
-    /// Learns a trusted key; nil if it could not be stored.
-    func learn(
-        _ pem: String, for key: KeySubject, from source: KnownAnchor.Source
-    ) async -> ConfigurationAnchors.Learning? {
+    /// Learns a trusted key; nil if it could not be stored, or the operator has decided since an app had its turn.
+    /// - Parameter decided: how often the operator had decided by that turn; nil for the operator's own word.
+    func learn(_ pem: String, for key: KeySubject, since decided: Int? = nil) async -> ConfigurationAnchors.Learning? {
         let anchor = apps.anchor(pem, of: key)
         do throws(StoreError) {
             return try await committed.commit { [self] next in
+                if let decided, apps.isOverruled(key, since: decided) { return Commit([]) { nil } }
+                let source = decided == nil ? KnownAnchor.Source.operator : .application
                 let (learning, changes) = next.learn(pem, for: key, from: source, anchor)
                 return Commit(changes) { [self] in
                     log(learning, key)
@@ -510,17 +511,15 @@ final class ConfigurationReceiver {
                 }
             }
         } catch {
-            let event = LogEvent(
-                .error, "configuration key not stored", .text("app", "\(key.application)"),
-                .text("error", error.description))
-            context.log(event, causedBy: key.application)
-            if source == .application { apps.notStored(pem, of: key) }
+            let fields: [LogField] = [.text("app", "\(key.application)"), .text("error", error.description)]
+            context.log(LogEvent(.error, "configuration key not stored", fields: fields), causedBy: key.application)
+            if decided != nil { apps.notStored(pem, of: key) }
             return nil
         }
     }
 
-    private func learnSoon(_ pem: String, for key: KeySubject) {
-        context.scheduler.start { [self] in _ = await learn(pem, for: key, from: .application) }
+    private func learnSoon(_ pem: String, for key: KeySubject, since decided: Int) {
+        context.scheduler.start { [self] in _ = await learn(pem, for: key, since: decided) }
     }
 
     private func log(_ learning: ConfigurationAnchors.Learning, _ key: KeySubject) {

@@ -302,7 +302,7 @@ final class ConfigurationService {
 
     /// Trusts a key by the operator's word (CFG-17); the key has been judged. Nil if it could not be stored.
     func trust(_ pem: String, for key: KeySubject) async -> ConfigurationAnchors.Learning? {
-        await receiver.learn(pem, for: key, from: .operator)
+        await receiver.learn(pem, for: key)
     }
 
     /// Replaces the trusted key of an app's configuration, or removes it if there is no other one (CTL-33), and ends

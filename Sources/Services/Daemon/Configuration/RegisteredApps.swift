@@ -21,14 +21,22 @@ struct RegisteredApps {
         /// Read once, because a key set may have dozens of signatures. Nil for the trusted text, which was read when it
         /// was learned.
         var anchor: ConfigurationAnchor?
+        /// How often the operator had decided at the turn of the last registration with it.
+        var decisions = 0
         var comparison: Comparison?
         /// The disk had no room for the trust in it.
         var isUnlearned = false
     }
 
+    /// The operator's decisions on the trust in the keys of an app.
+    private struct Decisions {
+        var count = 0
+        /// The number of the last one that was stored.
+        var last = 0
+    }
+
     private var anchors: [KeySubject: Anchor] = [:]
-    /// How often the operator has decided on the trust in the keys of an app.
-    private var decisions: [KeySubject: Int] = [:]
+    private var decisions: [KeySubject: Decisions] = [:]
     /// The apps with receiving connections, and how they came to see the files that they see.
     private var connected: [KeySubject: ConfigurationSlot.Arrival] = [:]
     /// The schemas that the connected apps have named.
@@ -56,26 +64,43 @@ struct RegisteredApps {
     /// - Parameter trusted: the anchor in force.
     func read(_ pem: String, of subject: KeySubject, beside trusted: KnownAnchor?) -> RegisteredAnchor {
         let read = pem == trusted?.pem ? nil : anchor(pem, of: subject) ?? ConfigurationAnchor(pem: pem)
-        return RegisteredAnchor(anchor: read, decisions: decisions[subject, default: 0])
+        return RegisteredAnchor(anchor: read, decisions: count(of: subject))
     }
 
-    /// The operator decides on the trust in the app's keys now: a registration that is not complete yet came before.
-    mutating func overrule(_ subject: KeySubject) { decisions[subject, default: 0] += 1 }
+    private func count(of subject: KeySubject) -> Int { decisions[subject]?.count ?? 0 }
+
+    /// The operator decides on the trust in the app's keys now: an app whose turn was before is overruled, once that is
+    /// stored.
+    /// - Returns: the number of the decision.
+    mutating func decide(_ subject: KeySubject) -> Int {
+        decisions[subject, default: Decisions()].count += 1
+        return count(of: subject)
+    }
+
+    /// A decision is stored.
+    mutating func decided(_ subject: KeySubject, _ number: Int) { decisions[subject]?.last = number }
+
+    /// Whether the operator has decided on the trust in the app's keys after so many decisions.
+    func isOverruled(_ subject: KeySubject, since number: Int) -> Bool {
+        decisions[subject].map { $0.last > number } ?? false
+    }
 
     /// An app's receiving connection has registered.
     /// - Parameter read: its anchor, as it was found in its turn.
-    /// - Returns: whether the operator has decided on the trust in the app's keys since then.
+    /// - Returns: how often the operator had decided by then.
     mutating func registered(
         _ registration: TandemSession.Registration, as subject: KeySubject, _ read: RegisteredAnchor?
-    ) -> Bool {
+    ) -> Int {
         let (app, pem) = (subject.application, registration.anchor)
         connected[subject] = .registered
         schemas[app] = registration.schema
         if registration.allowsInvalidSignatures { waiving.insert(app) } else { waiving.remove(app) }
         if anchors[subject]?.pem != pem { anchors[subject] = pem.map { Anchor(pem: $0) } }
         if let found = read?.anchor { anchors[subject]?.anchor = found }
+        let number = read?.decisions ?? count(of: subject)
+        anchors[subject]?.decisions = number
         anchors[subject]?.isUnlearned = false
-        return read.map { $0.decisions != decisions[subject, default: 0] } ?? false
+        return number
     }
 
     /// An app sees the files of this slot, or of none, from now on; returns whether that may be news to it.
@@ -98,15 +123,12 @@ struct RegisteredApps {
         if anchors[key]?.pem == pem { anchors[key]?.isUnlearned = true }
     }
 
-    /// The operator has decided on the trust in the app's keys.
-    mutating func decided(_ key: KeySubject) { anchors[key]?.isUnlearned = false }
-
     /// Takes the anchors that could not be stored, for one more attempt each. If that fails, ``notStored(_:of:)`` marks
     /// the anchor again.
-    mutating func takeUnlearned() -> [(key: KeySubject, pem: String)] {
+    mutating func takeUnlearned() -> [(key: KeySubject, pem: String, decisions: Int)] {
         let unlearned = anchors.filter { $0.value.isUnlearned }
         for key in unlearned.keys { anchors[key]?.isUnlearned = false }
-        return unlearned.map { ($0.key, $0.value.pem) }
+        return unlearned.map { ($0.key, $0.value.pem, $0.value.decisions) }
     }
 
     /// The app is removed.
