@@ -10,12 +10,13 @@ import TandemSignedConfiguration
 final class AppReloads {
     private typealias Completion = (OfferOutcome) -> Void
 
-    /// A reload that waits for room, and those who have asked for it: one message is the answer to all.
+    /// A reload that waits for room: one message serves all that were asked for meanwhile.
     private struct Waiting {
         let timer: TimerToken
         /// Answers in a row that there is no room.
         let refusals: Int
-        var completions: [Completion]
+        /// That of the last reload that awaits room, which knows the latest files. The app may stay full for weeks.
+        var completion: Completion?
     }
 
     private unowned let endpoint: LocalEndpoint
@@ -29,28 +30,31 @@ final class AppReloads {
     /// goes with it: the app may have room by now.
     /// - Parameters:
     ///   - awaitsRoom: whether the completion waits until the app has room; else it is called at the first answer.
-    ///   - completion: as for an offer.
+    ///   - completion: as for an offer; never called for one that awaits room if a later one takes its place meanwhile.
     func send(
         _ body: [UInt8], to app: ApplicationIdentifier, over connection: ConnectionNumber,
         awaitsRoom: Bool, completion: @escaping (OfferOutcome) -> Void
     ) {
         let waited = waiting.removeValue(forKey: connection)
         if let waited { endpoint.scheduler.cancel(waited.timer) }
-        let (others, refusals) = (waited?.completions ?? [], waited?.refusals ?? 0)
-        if awaitsRoom { return send(body, to: app, over: connection, others + [completion], refusals: refusals) }
-        send(body, to: app, over: connection, others, refusals: refusals, first: completion)
+        let refusals = waited?.refusals ?? 0
+        if awaitsRoom { return send(body, to: app, over: connection, completion, refusals: refusals) }
+        send(body, to: app, over: connection, waited?.completion, refusals: refusals, first: completion)
     }
 
     private func send(
         _ body: [UInt8], to app: ApplicationIdentifier, over connection: ConnectionNumber,
-        _ completions: [Completion], refusals: Int, first: Completion? = nil
+        _ completion: Completion?, refusals: Int, first: Completion? = nil
     ) {
         endpoint.offer(body, to: app, pairing: .zero) { [weak self] outcome in
             defer { first?(outcome) }
-            guard let self, outcome.isForLackOfRoom else { return completions.forEach { $0(outcome) } }
+            guard let self, outcome.isForLackOfRoom else {
+                completion?(outcome)
+                return
+            }
             // Another one was refused meanwhile.
             guard waiting[connection] == nil else {
-                waiting[connection]?.completions += completions
+                if let completion { waiting[connection]?.completion = completion }
                 return
             }
             // As an offer that had no room (CFG-43): at the next tick, and after LIM-142 refusals in a row when its
@@ -59,9 +63,9 @@ final class AppReloads {
             let pause = isPatient ? ConfigurationLimits.tick : ConfigurationLimits.unjudgedPause
             let timer = endpoint.scheduler.schedule(after: pause) { [weak self] in
                 guard let self, let due = waiting.removeValue(forKey: connection) else { return }
-                send(body, to: app, over: connection, due.completions, refusals: refusals + 1)
+                send(body, to: app, over: connection, due.completion, refusals: refusals + 1)
             }
-            waiting[connection] = Waiting(timer: timer, refusals: refusals, completions: completions)
+            waiting[connection] = Waiting(timer: timer, refusals: refusals, completion: completion)
         }
     }
 
@@ -69,6 +73,6 @@ final class AppReloads {
     func closed(_ connection: ConnectionNumber) {
         guard let entry = waiting.removeValue(forKey: connection) else { return }
         endpoint.scheduler.cancel(entry.timer)
-        for completion in entry.completions { completion(.disconnected) }
+        entry.completion?(.disconnected)
     }
 }

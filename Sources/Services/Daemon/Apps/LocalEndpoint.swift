@@ -411,7 +411,7 @@ package final class LocalEndpoint {
     ///   - body: the message.
     ///   - awaitsRoom: whether the completion waits until the app has room; else it is called when the first message
     ///     is answered, and the message is sent again all the same.
-    ///   - completion: as for an offer.
+    ///   - completion: as for an offer; never called for one that awaits room if a later one takes its place meanwhile.
     package func reload(
         _ body: [UInt8], to app: ApplicationIdentifier, awaitsRoom: Bool = true,
         completion: @escaping (OfferOutcome) -> Void

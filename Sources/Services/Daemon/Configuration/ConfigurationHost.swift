@@ -43,6 +43,7 @@ protocol ConfigurationHost: AnyObject {
         _ body: [UInt8], to subject: KeySubject, pairing: UniqueIdentifier,
         then completion: @escaping (OfferOutcome) -> Void)
 
-    /// Likewise the message that has the app read its files again, once the app has room for it (CFG-43).
+    /// Likewise the message that has the app read its files again, once the app has room for it (CFG-43). Of several
+    /// that wait for room only the last one's completion is called.
     func reload(_ body: [UInt8], to subject: KeySubject, then completion: @escaping (OfferOutcome) -> Void)
 }
