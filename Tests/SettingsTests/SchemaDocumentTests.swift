@@ -123,6 +123,7 @@ import Testing
             (Self.row(["choices": [1]]), "choices[0]"), (Self.row(["choices": [["label": "a"]]]), "choices[0].value"),
             (Self.row(["choices": [["value": 1]]]), "choices[0].label"), (Self.row(["secret": 1]), "secret"),
             (Self.row(["description": 1]), "description"), (Self.row(["pattern": true]), "pattern"),
+            (Self.row(["icon": 1]), "icon"),
         ]
         for (row, key) in rows { #expect(location(row) == "properties[0].\(key)") }
         for row in [Self.row(["key": ""]), Self.row(["pattern": "("])] { #expect(location(row) == "properties") }

@@ -273,7 +273,7 @@ private struct SchemaRow {
         return SettingDeclaration(
             name: name, type: type, editor: try word("editor"), summary: try optionalString("description") ?? "",
             bounds: try bounds(type), pattern: try optionalString("pattern"), choices: try choices(type, allowsNothing),
-            icon: row["icon"]?.stringValue.flatMap { SliderIcon(word: $0) }, needsRestart: try flag("restart"),
+            icon: try optionalString("icon").flatMap { SliderIcon(word: $0) }, needsRestart: try flag("restart"),
             isSecret: isSecret, allowsNothing: allowsNothing, toggleValues: toggle,
             title: try optionalString("title"), page: try optionalString("page"),
             access: row["access"] == nil ? .user : try word("access"),
