@@ -72,6 +72,22 @@ final class BroadcastLedgerTests {
         #expect(ledger.looks == 3)
     }
 
+    @Test("SES-11, LIM-21: a sender that closes costs looks at what it has sent, not at all that is remembered")
+    func looksOfASender() {
+        var ledger = BroadcastLedger(capacity: 10_000)
+        for _ in 0..<1000 { record(in: &ledger) }
+        let other = ConnectionNumber(2)
+        let ids = [UniqueIdentifier.random(), .random()]
+        let messages = ids.map { BroadcastLedger.Message(id: $0, deadline: now + .seconds(30), count: 40) }
+        ledger.record(messages, app: app, origin: other, deliveries: deliveries(from: 60))
+        #expect(ledger.closed(other, departed: nil).isEmpty)
+        let isKnown = ledger.contains(ids[0]) || ledger.contains(ids[1])
+        #expect(ledger.looks == 2 && ledger.count == 1000 && !isKnown)
+        // The identifiers are new again, and what was recorded under them before is not found twice.
+        ledger.record(messages, app: app, origin: sender, deliveries: deliveries(from: 1000))
+        #expect(ledger.closed(ConnectionNumber(10), departed: 1000).map(\.id) == ids)
+    }
+
     @Test("SES-11: a frame that waited may leave behind shorter ones that began later, and is found behind them")
     func behindShorter() {
         let counts = [500, 10, 10]

@@ -79,7 +79,8 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     }
 
     private var broadcasts: [UniqueIdentifier: Broadcast] = [:]
-    private var order: [UniqueIdentifier] = []  // oldest first; may name what is gone
+    /// Oldest first, each with its sender, so that those of one sender are found without a look at the others.
+    private var order: [(id: UniqueIdentifier, origin: ConnectionNumber)] = []
     private var weight = 0
     /// How many each sender has: most connections that leave have sent none.
     private var senders: [ConnectionNumber: Int] = [:]
@@ -107,7 +108,7 @@ package struct BroadcastLedger: ~Copyable, Sendable {
             end += message.count
             let broadcast = Broadcast(app: app, origin: origin, message: message, end: end, shared: deliveries)
             broadcasts[message.id] = broadcast
-            order.append(message.id)
+            order.append((message.id, origin))
             weight += broadcast.weight
             senders[origin, default: 0] += 1
         }
@@ -134,12 +135,12 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     package mutating func closed(
         _ connection: ConnectionNumber, departed: UInt64?, last: UInt64 = .max
     ) -> [Failure] {
-        if senders[connection] != nil { forget { $0.origin == connection } }
+        if senders[connection] != nil { forget(of: connection) }
         guard let departed, departed < last else { return [] }
         var failures: [Failure] = []
         // From the newest back. Deliveries to one connection start in ascending order, so the first one that certainly
         // left ends the search.
-        search: for id in order.reversed() {
+        search: for (id, _) in order.reversed() {
             guard let broadcast = broadcasts[id] else { continue }
             looks += 1
             for index in (0..<broadcast.count).reversed() where broadcast.delivery(index).destination == connection {
@@ -156,13 +157,21 @@ package struct BroadcastLedger: ~Copyable, Sendable {
     }
 
     /// Drops the broadcasts whose deadline has passed.
-    package mutating func expire(now: MonotonicTime) { forget { $0.message.deadline <= now } }
-
-    private mutating func forget(where condition: (Broadcast) -> Bool) {
-        let gone = broadcasts.filter { condition($0.value) }
+    package mutating func expire(now: MonotonicTime) {
+        let gone = broadcasts.filter { $0.value.message.deadline <= now }
         guard !gone.isEmpty else { return }
         for (id, broadcast) in gone { remove(id, broadcast) }
-        order.removeAll { broadcasts[$0] == nil }
+        order.removeAll { broadcasts[$0.id] == nil }
+    }
+
+    /// Looks at the broadcasts of this sender alone: one user's connections that send one and close must not cost a
+    /// look at all that the ledger has.
+    private mutating func forget(of sender: ConnectionNumber) {
+        for (id, origin) in order where origin == sender {
+            looks += 1
+            if let broadcast = broadcasts[id] { remove(id, broadcast) }
+        }
+        order.removeAll { $0.origin == sender }
     }
 
     /// Half of what there is, so that the list moves seldom; the newest stays.
@@ -170,7 +179,8 @@ package struct BroadcastLedger: ~Copyable, Sendable {
         guard weight > capacity else { return }
         var gone = 0
         while weight > capacity / 2, gone < order.count - 1 {
-            if let broadcast = broadcasts[order[gone]] { remove(order[gone], broadcast) }
+            let id = order[gone].id
+            if let broadcast = broadcasts[id] { remove(id, broadcast) }
             gone += 1
         }
         order.removeFirst(gone)
