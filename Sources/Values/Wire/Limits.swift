@@ -61,7 +61,8 @@ package enum Limits {
     package static let pairingsReportedAtOnce = 8
     /// Beyond them, the pause after a `state` for each pairing in it (LIM-19).
     package static let restPerPairing = Duration.microseconds(250)
-    /// Entries of `state` in one turn, after which those of further apps wait for the next one (LIM-19).
+    /// Entries of `state` and announcements in one turn, after which those of further apps wait for the next one
+    /// (LIM-19).
     package static let stateEntriesAtOnce = 1000
 
     /// Requests of one host app that wait for replies, and messages without reply of one session that wait for the

@@ -97,6 +97,30 @@ import Testing
         #expect(Set(last.map(\.revision)).count == 2, "of 2,000 entries some 1,000 in a turn")
     }
 
+    @Test func `SES-29, LIM-19: the announcements of many apps over many links leave in several turns`() throws {
+        let (device, count) = (TestDevice(.primary), 400)
+        let (relay, scheduler) = (device.relay, device.scheduler)
+        let links = (0..<count).map { _ in
+            let (pairing, link) = (UniqueIdentifier.random(), FakeLink(relay))
+            relay.setPairing(RelayedPairing(pairing: pairing, role: .primary, peer: .random(), name: "a panel"))
+            link.port = relay.linkUp(link, pairing: pairing, role: .primary)
+            return link
+        }
+        scheduler.run()
+        for number in 1...5 { relay.install(try ApplicationIdentifier("app.\(number)"), on: relay.side(.primary)) }
+        var announced: [Int] = []
+        func look(turns: Int) {
+            scheduler.atEndOfTurn {
+                announced.append(links[0].sent(.application).count)
+                if turns > 1 { scheduler.schedule(after: .zero) { look(turns: turns - 1) } }
+            }
+        }
+        look(turns: 5)
+        scheduler.run()
+        #expect(announced.first == 3, "of 2,000 frames some 1,000 in a turn")
+        #expect(links.allSatisfy { $0.sent(.application).count == 5 })
+    }
+
     @Test func `LIM-20: the state of the most secondaries fits one frame`() throws {
         let simulation = Simulation(secondaries: Simulator.secondaryLimit)
         let app = try simulation.app(.primary)

@@ -1,6 +1,7 @@
 // State publisher: which apps are here and reachable, and the frames that say so: `state` to each connection of an app
 // (SES-7), `application` to each link (SES-16). Changes only mark; what is marked leaves once, at the end of the turn,
-// so that a flap within one turn costs one frame and always ends with the truth. Long states of many apps take turns.
+// so that a flap within one turn costs one frame and always ends with the truth. Long states of many apps, and their
+// announcements to many links, take turns.
 
 import TandemBase
 import TandemPropertyList
@@ -267,7 +268,7 @@ final class StatePublisher {
 
     // MARK: the state
 
-    /// - Returns: the entries of the `state` that was written.
+    /// - Returns: the announcements that were sent, and the entries of the `state` that was written.
     private func publish(_ application: LocalApplication) -> Int {
         let links =
             application.needsAnnouncement
@@ -275,9 +276,9 @@ final class StatePublisher {
             : application.routesToAnnounce.compactMap(\.pairing.link)
         (application.needsAnnouncement, application.routesToAnnounce) = (false, [])
         for link in links { link.announce(application) }
-        guard application.needsState, !application.isResting else { return 0 }
+        guard application.needsState, !application.isResting else { return links.count }
         application.needsState = false
-        guard !application.ports.isEmpty else { return 0 }
+        guard !application.ports.isEmpty else { return links.count }
         do {
             let state = state(of: application.app, on: application.side)
             let frame = try state.fitted { state throws(WireError) in
@@ -285,10 +286,10 @@ final class StatePublisher {
             }
             for port in application.ports { port.deliver(frame) }
             rest(application)
-            return state.pairings.count
+            return links.count + state.pairings.count
         } catch {
             log(.frameNotWritten(.state, error))
-            return 0
+            return links.count
         }
     }
 
