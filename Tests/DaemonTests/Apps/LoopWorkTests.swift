@@ -210,6 +210,36 @@ private final class Answerer: ControlResponder {
         #expect(registered.count == 11 && registered.firstIndex { $0.app.hasSuffix("plain") } ?? 11 <= 1)
     }
 
+    @Test(
+        "SES-93, LIM-19: where the answer tells of many pairings each registration of a burst has a turn of its own",
+        arguments: [8, 9])
+    func longAnswers(pairings: Int) throws {
+        for _ in 0..<pairings {
+            device.relay.setPairing(
+                RelayedPairing(pairing: .random(), role: .primary, peer: .random(), name: "a panel"))
+        }
+        var turns: TurnCount?
+        var registered: [Int] = []
+        device.endpoint.connect(
+            LocalEndpoint.Outlets(
+                store: { _, _ in true }, directory: { _ in nil },
+                connected: { _ in registered.append(turns?.count ?? 0) }, disconnected: { _, _ in }))
+        let names = (0..<10).map { "org.example.a\($0)" }
+        // Owned from now on: a claim takes its own time.
+        for name in names { try device.app(name).disconnect() }
+        scheduler.run()
+        registered = []
+        let clients = try names.map { ($0, try device.greet()) }
+        turns = TurnCount(of: scheduler, turns: 100)
+        for (name, client) in clients {
+            let body = TandemSession.Registration().body
+            try client.send(Envelope(.register, app: ApplicationIdentifier(name)).with(body: body))
+        }
+        scheduler.run()
+        #expect(registered.count == 10 && (Set(registered).count == 10) == (pairings > 8))
+        #expect(clients.allSatisfy { $0.1.received(.registered).count == 1 })
+    }
+
     @Test("SES-93: an unknown command is answered without a turn")
     func unknown() throws {
         let answerer = Answerer(TurnCount(of: scheduler, turns: 0))

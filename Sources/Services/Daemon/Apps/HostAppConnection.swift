@@ -239,7 +239,7 @@ final class HostAppConnection {
 
     // MARK: registration
 
-    /// Reads a registration (SES-5); one with an anchor waits for its turn (SES-93).
+    /// Reads a registration (SES-5); one with an anchor, or with a long answer, waits for its turn (SES-93).
     private func register(_ envelope: Envelope, _ capabilities: [Capability]) throws(WireError) {
         let frame = try ApplicationFrame(envelope)
         let (app, registration) = (frame.app, try TandemSession.Registration(body: frame.body))
@@ -247,8 +247,10 @@ final class HostAppConnection {
             app: app, role: endpoint.options.role, user: credentials.user, registration: registration,
             takesConfiguration: capabilities.contains(.configuration))
         // Reading an anchor may take many signatures. The registration as a whole waits for its turn, so that an
-        // operator's decision about the app or its key is before it or after it.
-        if registration.anchor == nil { return admit(application, capabilities) }
+        // operator's decision about the app or its key is before it or after it. The answer tells of each pairing: with
+        // a thousand of them one costs milliseconds, and a user's connections register in bursts.
+        let isShort = endpoint.side.pairings.count <= Limits.pairingsReportedAtOnce
+        if registration.anchor == nil, isShort { return admit(application, capabilities) }
         // It holds no bytes, so that it has room in any case (LIM-159).
         _ = inTurn(holding: 0) { [self] in admit(application, capabilities) }
     }
