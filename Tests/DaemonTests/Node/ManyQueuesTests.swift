@@ -42,6 +42,28 @@ import Testing
         #expect(health < list / 2, "\(health) of \(list)")
     }
 
+    @Test func `CTL-12, LIM-145: an app that hangs for many devices costs health one look at all queues`() throws {
+        let (node, hanging) = (nodes.primary, nodes.app)
+        let app = try nodes.startApp(at: .primary)
+        let pairings = (0..<100).map { _ in UniqueIdentifier.random() }
+        let body = try PropertyListWriter.write(PropertyListDictionary())
+        for pairing in pairings {
+            node.delivery.setPairing(pairing, epoch: 1)
+            node.relay.setPairing(
+                RelayedPairing(pairing: pairing, role: .primary, peer: .random(), name: "a panel"))
+            for app in apps.prefix(20) + [hanging] {
+                let item = Envelope(
+                    .item, app: app, pairing: pairing, id: .random(), channel: .userInfo, sequence: 1, body: body)
+                #expect(node.delivery.receive(item))
+            }
+        }
+        nodes.run(until: { app.received(.delivery).count == pairings.count })
+        nodes.clock.advance(by: .seconds(301))
+        #expect(node.delivery.arrivals.inHandler.count == pairings.count)
+        let (look, report) = (time { _ = node.delivery.arrivals.inHandler }, time { _ = node.health.report() })
+        #expect(report < look * 50, "\(report), \(look)")
+    }
+
     @Test func `SES-2: the positions of a pairing, which each hello needs, cost no look at the queues of the others`() {
         let (delivery, pairing) = (nodes.primary.delivery, UniqueIdentifier.random())
         delivery.setPairing(pairing, epoch: 1)

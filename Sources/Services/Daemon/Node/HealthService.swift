@@ -27,8 +27,14 @@ final class HealthService {
     private let isStateInPlace: () -> Bool
     private let scheduler: any Scheduler
     private var isStopping = false
+    // Looked for once in an observation, and not for each problem: a hub has thousands of queues, and one app that
+    // hangs is a problem of each pairing.
     /// The apps of primaries whose custom identifiers had no room here (PAR-18) at the last observation.
     private var unclaimed: [UniqueIdentifier: [ApplicationIdentifier]] = [:]
+    /// The items that apps had had for too long, the oldest first.
+    private var inHandler: [UniqueIdentifier: [Arrivals.ItemInHandler]] = [:]
+    /// The pairings of which items of a further app had no room.
+    private var crowded: Set<UniqueIdentifier> = []
 
     init(
         pairings: PairingService, links: LinkService, relay: Relay, delivery: DurableDelivery,
@@ -75,6 +81,8 @@ final class HealthService {
     /// Reports all present problems to the ledger: at the start, and whenever `health` or `status` asks.
     func observe() {
         observeIdentifiers()
+        inHandler = Dictionary(grouping: delivery.arrivals.inHandler, by: \.key.pairing)
+        crowded = delivery.arrivals.crowded
         let problems = problems
         // A far secondary is no peer of a pairing of this device.
         ledger.keepOnly(Set(pairings.all.map(\.pairing)).union(problems.compactMap(\.pairing)))
@@ -105,8 +113,7 @@ final class HealthService {
         let limits = DeliveryLimits()
         let backlogs = delivery.pairings { count, bytes, _ in limits.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
-        let crowded = delivery.arrivals.crowded.union(unclaimed.keys)
-        problems.formUnion(crowded.map { HealthProblem(.crowded, pairing: $0) })
+        problems.formUnion(crowded.union(unclaimed.keys).map { HealthProblem(.crowded, pairing: $0) })
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
         if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
@@ -117,7 +124,7 @@ final class HealthService {
         if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
         if !keys.expiring.isEmpty { problems.insert(HealthProblem(.expiringKeys)) }
         if !keys.expired.isEmpty { problems.insert(HealthProblem(.expiredKeys)) }
-        problems.formUnion(delivery.arrivals.inHandler.map { HealthProblem(.inHandler, pairing: $0.key.pairing) })
+        problems.formUnion(inHandler.keys.map { HealthProblem(.inHandler, pairing: $0) })
         if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
         if store.isFailing { problems.insert(HealthProblem(.store)) }
         if !isStateInPlace() { problems.insert(HealthProblem(.noState)) }
@@ -212,7 +219,7 @@ final class HealthService {
 
     /// Names the oldest items; each is the first of its queue.
     private func inHandlerText(_ pairing: UniqueIdentifier?, _ name: String) -> String {
-        let items = delivery.arrivals.inHandler.filter { $0.key.pairing == pairing }
+        let items = pairing.flatMap { inHandler[$0] } ?? []
         let named = Self.listed(items.map { "\($0.key.app) (\($0.key.channel.rawValue) \($0.id))" }, atMost: 3)
         let time = Fact.span(milliseconds: DeliveryLimits().handling.saturatingMilliseconds)
         return "apps have had an item from \(name) for over \(time) and have not answered: "
@@ -236,7 +243,7 @@ final class HealthService {
     /// Items of a further app wait, or identifiers of further ones have no effect.
     private func crowdedText(_ pairing: UniqueIdentifier?, _ name: String) -> String {
         var texts: [String] = []
-        if pairing.map(delivery.arrivals.crowded.contains) == true {
+        if pairing.map(crowded.contains) == true {
             texts.append(
                 "\(name) has named too many apps, and items of a further one wait there; they come once items of other "
                     + "apps have been handled here; if they do not, unpair the device and pair it again")
