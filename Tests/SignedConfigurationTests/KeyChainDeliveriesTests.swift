@@ -5,6 +5,7 @@ import TandemBase
 import TandemCrypto
 import TandemPropertyList
 import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 @Suite final class KeyChainDeliveriesTests {
@@ -62,6 +63,28 @@ import Testing
         try take(try report(first[0], .applied, counter: 1), &deliveries)
         #expect(deliveries[key]?.accepted == 1)
         #expect(advance(&deliveries).isEmpty)
+    }
+
+    @Test("CFG-92: a link of a secondary that lacks nothing costs no copy of what is known of thousands of others")
+    func aLinkThatChangesNothingCopiesNothing() {
+        let keys = (0..<5_000).map { _ in KeyChainDeliveries.Key(pairing: .random(), subject: key.subject) }
+        func link(_ state: inout KeyChainDeliveries, _ key: KeyChainDeliveries.Key, isUnderWay: Bool) {
+            _ = state.advance(
+                key, along: chain, because: .linked, isUnderWay: { _ in isUnderWay }, isHandled: { _ in false }
+            ) { .random() }
+        }
+        for key in keys { link(&deliveries, key, isUnderWay: true) }
+        let known = deliveries
+        func time(isUnderWay: Bool) -> Duration {
+            let begin = ThreadTime.now
+            for _ in 0..<100 {
+                var next = known
+                link(&next, keys[7], isUnderWay: isUnderWay)
+            }
+            return ThreadTime.now - begin
+        }
+        let (nothing, something) = (time(isUnderWay: true), time(isUnderWay: false))
+        #expect(nothing < something / 4, "\(nothing), \(something)")
     }
 
     @Test("CTL-74: what a secondary has accepted, lacks and refuses is what it has reported under its present key")

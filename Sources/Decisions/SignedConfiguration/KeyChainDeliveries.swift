@@ -211,7 +211,10 @@ package struct KeyChainDeliveries: Sendable, Equatable {
     /// Whether a report with this nonce is one on a step.
     package func awaits(_ nonce: UniqueIdentifier) -> Bool { awaited[nonce] != nil }
 
+    /// Writes only progress that differs. The state is copied to be changed: otherwise each link of a secondary that
+    /// lacks nothing would copy the progress of all secondaries, for each app.
     private mutating func put(_ progress: Progress?, of key: Key) {
+        guard progress != self.progress[key] else { return }
         for step in self.progress[key]?.underWay ?? [] { awaited[step.id] = nil }
         self.progress[key] = progress
         for step in progress?.underWay ?? [] { awaited[step.id] = key }
