@@ -112,7 +112,7 @@ import Testing
 
     @Test("SES-88: an app is not started for a context that it has put off, until its pairing is chosen")
     func putOff() throws {
-        var waits: Bool { !receiver.delivery.applicationsWithItems { _ in true }.isEmpty }
+        var waits: Bool { receiver.delivery.hasDueItems(for: receiver.app) }
         receiver.verdict = { _ in .none }
         sender.link()
         _ = set([1])

@@ -47,6 +47,17 @@ import Testing
         #expect(receiver.memory.read(RowRange(space: DeliveryTable.inboundItem.space)).isEmpty)
     }
 
+    @Test("CTL-22: a dead letter that is tried again may wait for an app that is away")
+    func retriedForAnAbsentApp() {
+        sender.link()
+        receiver.verdict = { _ in .failed }
+        for number in 1...2 { sender.submit(payloadItem(number), to: .userInfo) }
+        pair.advance(120)
+        receiver.delivery.arrivals.consumerLeft(receiver.app)
+        #expect(act(.drop, on: receiver) == true && receiver.mayWait.isEmpty)
+        #expect(act(.retry, on: receiver) == true && receiver.mayWait == [receiver.app])
+    }
+
     @Test(
         "FIL-14, DEL-24: a dead letter's file goes when it is dropped, pushed out or handled after all, and not before")
     func files() {

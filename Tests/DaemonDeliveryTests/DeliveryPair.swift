@@ -45,6 +45,8 @@ final class MemoryDevice {
     /// Items whose file is no longer needed.
     var released: [Released] = []
     var contexts: [LatestContext] = []
+    /// The apps of the events that an item may wait.
+    var mayWait: [ApplicationIdentifier] = []
     var epochsWanted = 0
     var violations = 0
     var verdict: (ReceivedItem) -> Verdict = { _ in .handled }
@@ -194,7 +196,7 @@ final class MemoryDevice {
         case .contextChanged(let context): contexts.append(context)
         case .needsEpoch: epochsWanted += 1
         case .violation, .stalled: violations += 1
-        case .fileArrived: break
+        case .itemsMayWait(let app): mayWait.append(app)
         }
     }
 

@@ -60,6 +60,18 @@ import Testing
         #expect(sender.violations == 0 && receiver.violations == 0)
     }
 
+    @Test("CTL-22: what came while a ledger was read back may wait for an app that is away, though its frame is over")
+    func awayWhileReadingBack() {
+        receiver.delivery.arrivals.consumerLeft(receiver.app)
+        sender.link()
+        sender.submit(payloadItem(1), to: .userInfo)
+        #expect(receiver.mayWait.isEmpty)
+        receiver.memory.failNext([.overloaded(path: "disk", limit: 1)])
+        sender.submit(payloadItem(2), to: .userInfo)
+        pair.advance(2)
+        #expect(receiver.mayWait == [receiver.app])
+    }
+
     @Test("LIM-42: while a queue cannot be read back it holds a bounded number of bytes; the rest is refused at once")
     func floodWhileReadingBack() {
         sender.memory.failNext([.overloaded(path: "disk", limit: 1), .overloaded(path: "disk", limit: 1)])

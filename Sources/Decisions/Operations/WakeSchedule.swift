@@ -56,6 +56,14 @@ package struct WakeSchedule: ~Copyable, Sendable {
         return timeAdvanced(to: now)
     }
 
+    /// Notes whether durable items wait for this app.
+    package mutating func setWork(_ hasWork: Bool, of app: ApplicationIdentifier) { apps[app]?.hasWork = hasWork }
+
+    /// Whether the app is away and no items are known to wait for it: the next one may be a reason to start it.
+    package func isIdle(_ app: ApplicationIdentifier) -> Bool {
+        apps[app].map { !$0.isConnected && !$0.hasWork } ?? false
+    }
+
     /// The app's receiving connection has registered.
     package mutating func connected(_ app: ApplicationIdentifier) { apps[app]?.isConnected = true }
 

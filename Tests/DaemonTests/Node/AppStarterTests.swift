@@ -15,9 +15,16 @@ import Testing
     /// The daemon's state as the starter reads it.
     private final class Daemon {
         var waiting: Set<ApplicationIdentifier> = []
+        /// How often the queues of an app were looked at.
+        private(set) var looks = 0
         var owner: UInt32? = Linux.user
         var role = DeviceRole.secondary
         var notes: [LogEvent] = []
+
+        func hasItems(_ app: ApplicationIdentifier) -> Bool {
+            looks += 1
+            return waiting.contains(app)
+        }
     }
 
     private let directory = TemporaryDirectory()
@@ -38,7 +45,7 @@ import Testing
         let commands = try WakeCommands(text: "\(app) /bin/sh \(directory.path("script"))", path: "wake")
         return AppStarter(
             commands, sockets: PerRole(primary: nil, secondary: "/run/kiosk.sock"), loop: loop,
-            log: { [daemon] in daemon.notes.append($0) }, waiting: { [daemon] in daemon.waiting },
+            log: { [daemon] in daemon.notes.append($0) }, hasItems: { [daemon] in daemon.hasItems($0) },
             ownership: { [daemon] _ in daemon.owner.map { ApplicationOwnership(user: $0, role: daemon.role) } })
     }
 
@@ -101,6 +108,31 @@ import Testing
         starter.itemsMayWait()
         pass(.milliseconds(20))
         #expect(lines("starts").isEmpty && daemon.notes.isEmpty)
+    }
+
+    @Test func `CTL-22: an item for an app that is there, or for which others wait already, costs no look at queues`()
+        throws
+    {
+        let starter = try starter("true")
+        func arrive(for app: ApplicationIdentifier) -> Int {
+            let before = daemon.looks
+            for _ in 0..<10 {
+                starter.itemsMayWait(for: app)
+                pass(.milliseconds(1))
+            }
+            return daemon.looks - before
+        }
+        starter.connected(app)
+        #expect(arrive(for: app) == 0)
+        #expect(arrive(for: try ApplicationIdentifier("org.example.unlisted")) == 0)
+        starter.disconnected(app)
+        loop.run(until: { count("app's program has ended") == 1 })
+        #expect(arrive(for: app) == 0, "it waits for its next start")
+        daemon.waiting = []
+        starter.itemsMayWait()
+        pass(.milliseconds(1))
+        #expect(arrive(for: app) == 10)
+        starter.stop()
     }
 
     @Test func `CTL-22: an app that has never registered has no user to run as; once it has, the next try starts it`()

@@ -48,7 +48,7 @@ import Testing
             DeviceRouter.Outlets(
                 needsEpoch: { [surroundings] in surroundings.epochs.append($0) },
                 frameMoved: { [surroundings] in surroundings.moved.append(($0.kind, $1)) },
-                itemsMayWait: { [surroundings] in surroundings.wakeUps += 1 },
+                itemsMayWait: { [surroundings] _ in surroundings.wakeUps += 1 },
                 appHasHandled: { [surroundings] in surroundings.handled.append($0) }))
         delivery.setPairing(key.pairing, epoch: 1)
     }

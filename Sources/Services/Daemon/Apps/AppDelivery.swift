@@ -73,7 +73,7 @@ package final class AppDelivery {
         case .stored(let id, let queue): outcomes.stored(id, in: queue)
         case .ended(let id, let queue, let outcome, let refusal): outcomes.ended(id, in: queue, outcome, refusal)
         case .contextChanged(let context): contexts.changed(context)
-        case .fileReleased, .fileArrived, .needsEpoch, .violation, .stalled: break
+        case .fileReleased, .itemsMayWait, .needsEpoch, .violation, .stalled: break
         }
     }
 

@@ -98,10 +98,11 @@ package final class Arrivals {
         ledgers.lazy.filter { $0.key.channel.isForApps && $0.value.machine.count > 0 }.map(\.key)
     }
 
-    /// The same without those whose app has put an item off, and would do so again.
-    var queuesWithDueItems: some Sequence<QueueKey> {
-        ledgers.lazy.filter { $0.key.channel.isForApps && $0.value.machine.count > 0 && !$0.value.machine.isPutOff }
-            .map(\.key)
+    /// Whether items wait for an app. A queue of which it has put off an item does not count: it would do so again.
+    func hasDueItems(for app: ApplicationIdentifier, where isCounted: (QueueKey) -> Bool) -> Bool {
+        table.appEntries(of: app).contains { key, ledger in
+            ledger.machine.count > 0 && !ledger.machine.isPutOff && isCounted(key)
+        }
     }
 
     // MARK: verdicts
@@ -306,7 +307,8 @@ package final class Arrivals {
     }
 
     private func wasReadBack(_ key: QueueKey) {
-        if hasConsumer(key) { table[key]?.perform { [reading] in $0.consumerStayed(at: reading) } }
+        guard hasConsumer(key) else { return environment.report(.itemsMayWait(key.app)) }
+        table[key]?.perform { [reading] in $0.consumerStayed(at: reading) }
     }
 
     // MARK: life

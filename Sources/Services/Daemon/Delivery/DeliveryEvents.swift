@@ -20,8 +20,9 @@ package enum DeliveryEvent {
     case contextChanged(LatestContext)
     /// An item no longer needs its file: the peer has stored it, it has ended, or it was a dead letter that is gone.
     case fileReleased(UniqueIdentifier, QueueKey, DeliveryDirection)
-    /// All bytes of a file have arrived, so that its item may wait for the app.
-    case fileArrived(ApplicationIdentifier)
+    /// An item may wait for the app, and no `item` frame shows it now: all bytes of a file have arrived, a dead letter
+    /// is tried again, or a ledger without a handler was read back.
+    case itemsMayWait(ApplicationIdentifier)
     /// One of the two stores was restored: the pairing needs a new epoch (DEL-10).
     case needsEpoch(UniqueIdentifier)
     /// The peer acknowledged what was never sent (DEL-13).

@@ -66,7 +66,7 @@ package final class DurableDelivery {
             }
             onEvent(event)
         }
-        files?.connect(send: send) { onEvent(.fileArrived($0)) }
+        files?.connect(send: send) { onEvent(.itemsMayWait($0)) }
     }
 
     // MARK: pairings
@@ -346,10 +346,10 @@ package final class DurableDelivery {
     /// The contents of each outbound queue.
     package var queues: [WaitingItems] { outbound.waiting }
 
-    /// The apps for which received items wait, here or with their handlers, except those that an app has put off.
+    /// Whether received items wait for an app, here or with its handler, except those that it has put off.
     /// - Parameter isCounted: whether items of the queue are for the app.
-    func applicationsWithItems(where isCounted: (QueueKey) -> Bool) -> Set<ApplicationIdentifier> {
-        Set(arrivals.queuesWithDueItems.filter(isCounted).map(\.app))
+    func hasDueItems(for app: ApplicationIdentifier, where isCounted: (QueueKey) -> Bool = { _ in true }) -> Bool {
+        arrivals.hasDueItems(for: app, where: isCounted)
     }
 
     /// The pairings with an outbound queue that a condition on its items, their bytes and the peer's refusal of the
@@ -400,7 +400,11 @@ package final class DurableDelivery {
     ) {
         switch direction {
         case .outbound: outbound.table.act(action, on: ordinal, in: queue, then: completion)
-        case .inbound: arrivals.table.act(action, on: ordinal, in: queue, then: completion)
+        case .inbound:
+            arrivals.table.act(action, on: ordinal, in: queue) { [environment] result in
+                if action == .retry, result == .done { environment.report(.itemsMayWait(queue.app)) }
+                completion(result)
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ final class AppStarter {
     private var sockets: PerRole<String?>
     private let loop: EventLoop
     private let log: LogHandler
-    private let waiting: () -> Set<ApplicationIdentifier>
+    private let hasItems: (ApplicationIdentifier) -> Bool
     private let ownership: (ApplicationIdentifier) -> ApplicationOwnership?
     private var schedule: WakeSchedule
     private var isLooking = false
@@ -22,18 +22,18 @@ final class AppStarter {
 
     /// - Parameters:
     ///   - sockets: where the apps find this daemon.
-    ///   - waiting: the apps for which durable items wait. Configuration does not count: the daemon itself takes it.
+    ///   - hasItems: whether durable items wait for an app. Configuration does not count: the daemon itself takes it.
     ///   - ownership: the user and the side that an installed app belongs to.
     init(
         _ commands: WakeCommands, sockets: PerRole<String?>, loop: EventLoop, log: @escaping LogHandler,
-        waiting: @escaping () -> Set<ApplicationIdentifier>,
+        hasItems: @escaping (ApplicationIdentifier) -> Bool,
         ownership: @escaping (ApplicationIdentifier) -> ApplicationOwnership?
     ) {
         self.commands = commands
         self.sockets = sockets
         self.loop = loop
         self.log = log
-        self.waiting = waiting
+        self.hasItems = hasItems
         self.ownership = ownership
         schedule = WakeSchedule(commands.applications)
     }
@@ -48,6 +48,12 @@ final class AppStarter {
         itemsMayWait()
     }
 
+    /// An item for an app may have come. No look for an app that is connected, or for which items are known to wait:
+    /// this is called for each item, and a look searches the queues of all apps.
+    func itemsMayWait(for app: ApplicationIdentifier) {
+        if commands[app] != nil, schedule.isIdle(app) { itemsMayWait() }
+    }
+
     /// Items may have come: looks once, at the end of the turn.
     func itemsMayWait() {
         guard !isLooking else { return }
@@ -60,7 +66,7 @@ final class AppStarter {
 
     private func look() {
         guard !commands.isEmpty else { return }
-        start(schedule.work(for: waiting().filter { commands[$0] != nil }, at: loop.now))
+        start(schedule.work(for: Set(commands.applications.filter(hasItems)), at: loop.now))
     }
 
     func connected(_ app: ApplicationIdentifier) {
@@ -72,7 +78,7 @@ final class AppStarter {
 
     func disconnected(_ app: ApplicationIdentifier) {
         // First the waiting items: an app that has handled everything is not started again.
-        look()
+        if commands[app] != nil { schedule.setWork(hasItems(app), of: app) }
         start(schedule.disconnected(app, at: loop.now))
     }
 
@@ -91,10 +97,8 @@ final class AppStarter {
         if let timer { loop.cancel(timer) }
         timer = nil
         guard !isStopping, let deadline = schedule.nextDeadline else { return }
-        timer = loop.schedule(after: deadline.since(loop.now)) { [weak self] in
-            guard let self else { return }
-            start(schedule.timeAdvanced(to: loop.now))
-        }
+        // Looks again, because the items that waited may have ended meanwhile.
+        timer = loop.schedule(after: deadline.since(loop.now)) { [weak self] in self?.look() }
     }
 
     private func start(_ app: ApplicationIdentifier) {
@@ -117,6 +121,7 @@ final class AppStarter {
         if let code {
             log(LogEvent(.info, "app's program has ended", .text("app", "\(app)"), .integer("code", code)))
         }
+        if commands[app] != nil { schedule.setWork(hasItems(app), of: app) }
         start(schedule.ended(app, well: code == 0, at: loop.now))
     }
 

@@ -29,7 +29,7 @@ final class DeviceRouter {
         /// A frame of durable delivery was sent to a peer, or came from one.
         private(set) var frameMoved: (_ envelope: Envelope, _ isSent: Bool) -> Void = { _, _ in }
         /// An item may wait for an absent app.
-        private(set) var itemsMayWait: () -> Void = {}
+        private(set) var itemsMayWait: (ApplicationIdentifier) -> Void = { _ in }
         /// An app has handled an item: it works.
         let appHasHandled: (ApplicationIdentifier) -> Void
     }
@@ -140,7 +140,10 @@ final class DeviceRouter {
                 peers[pairing]?.path.send(failure)
                 return nil
             }
-            defer { if envelope.kind == .item { outlets?.itemsMayWait() } }
+            defer {
+                let app: ApplicationIdentifier? = envelope.kind == .item ? envelope[.app] : nil
+                if let app { outlets?.itemsMayWait(app) }
+            }
             return delivery.receive(envelope) ? nil : Self.refusal(.envelope, of: envelope)
         case .ping, .pong:
             delivery.take(marker: PingFrame(envelope), over: pairing)
@@ -210,7 +213,7 @@ final class DeviceRouter {
         case .stored(_, let queue), .ended(_, let queue, _, _): apps(of: queue.pairing).take(event)
         case .contextChanged(let context): apps(of: context.pairing).take(event)
         case .fileReleased: break
-        case .fileArrived: outlets?.itemsMayWait()
+        case .itemsMayWait(let app): outlets?.itemsMayWait(app)
         case .needsEpoch(let pairing): outlets?.needsEpoch(pairing)
         case .violation(let pairing):
             peers[pairing]?.path.refuse(.unexpected, "an acknowledgement of what was never sent")

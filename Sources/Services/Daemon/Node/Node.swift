@@ -144,7 +144,7 @@ package final class Node {
         if let processes {
             starter = AppStarter(
                 options.wake, sockets: options.sockets, loop: processes, log: log,
-                waiting: { [delivery, local] in delivery.applicationsWithItems(where: local.isServed) },
+                hasItems: { [delivery, local] in delivery.hasDueItems(for: $0, where: local.isServed) },
                 ownership: { [installed] in installed.state[$0]?.ownership })
         } else {
             starter = nil
@@ -260,7 +260,7 @@ package final class Node {
                     loop.start { await pairings.beginEpoch(of: pairing) }
                 },
                 frameMoved: { [tracing] in tracing.note($0, isSent: $1) },
-                itemsMayWait: { [starter] in starter?.itemsMayWait() },
+                itemsMayWait: { [starter] in starter?.itemsMayWait(for: $0) },
                 appHasHandled: { [starter] in starter?.handled($0) }))
     }
 
