@@ -38,6 +38,7 @@ import Testing
         _ = queue.stored(through: 1, at: reading(1))
         let cleared = queue.clear(at: reading(1))
         #expect(cleared.gaps == [1, 2, 3] && cleared.finished.isEmpty)
+        #expect(queue.count == 3 && queue.ownCount == 0, "they are the former application's")
         #expect(!rows(cleared.changes).contains(.outboundItem))
         #expect(queue.stored(through: 3, at: reading(2)).finished.isEmpty)
         let ended = queue.ended(1, .handled, at: reading(2))

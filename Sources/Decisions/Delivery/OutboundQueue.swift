@@ -46,6 +46,9 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
     package var lastSent: UInt64 { journal.lastSent }
     /// Unfinished items.
     package var count: Int { records.table.count }
+    /// Unfinished items, without those of a former application that the peer has not answered yet. It looks at items
+    /// only where some are being taken back.
+    package var ownCount: Int { records.withdrawing > 0 ? outstanding().count { !$0.isCleared } : count }
     /// Bytes of the unfinished items' bodies.
     package var bytes: Int { records.table.bytes }
     package var kept: KeptAmount { records.table.kept }

@@ -195,7 +195,7 @@ package struct OutboundRecord: Sendable, Equatable {
     var isUnacknowledged: Bool { !isUnfinished && !isAcknowledged }
 
     /// Whether it is an item of an application that was removed: it only awaits the peer's answer.
-    package var isCleared: Bool { isUnfinished && isAcknowledged && withdrawal == .cancelled }
+    var isCleared: Bool { isUnfinished && isAcknowledged && withdrawal == .cancelled }
 
     /// Whether it failed here and still has its body: one that failed at the peer is a dead letter there.
     package var isDeadLetter: Bool { phase == .finished(.withdrawn(.dead)) && withdrawal == .dead }

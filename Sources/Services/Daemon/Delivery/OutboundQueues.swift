@@ -317,17 +317,12 @@ final class OutboundQueues {
 
     /// Unfinished items and dead letters of each queue.
     var counts: [(key: QueueKey, items: Int, letters: Int)] {
-        queues.map { ($0, Self.count($1), $1.machine.deadLetterCount) }
+        queues.map { ($0, $1.machine.ownCount, $1.machine.deadLetterCount) }
     }
 
     /// The applications with unfinished items.
     var applications: Set<ApplicationIdentifier> {
-        Set(queues.filter { $0.key.channel.isForApps && Self.count($0.value) > 0 }.map(\.key.app))
-    }
-
-    /// Unfinished items, without those of a former application that the peer has not answered yet.
-    private static func count(_ queue: Queue) -> Int {
-        queue.machine.outstanding().count { !$0.isCleared }
+        Set(queues.filter { $0.key.channel.isForApps && $0.value.machine.ownCount > 0 }.map(\.key.app))
     }
 
     /// The highest sequences sent to the peer (SES-2).
