@@ -474,7 +474,10 @@ struct SettingsChange {
             let keys = value.arrayValue?.compactMap(\.stringValue).filter { values[$0] == nil }
             return keys?.count == value.arrayValue?.count ? keys : nil
         }
-        (self.values, self.nothing) = (values, nothing ?? [])
+        // Each key once, because each is an edit: an array of references may name one tens of thousands of times.
+        var known: Set<[UInt8]> = []
+        self.values = values
+        self.nothing = (nothing ?? []).filter { known.insert(Array($0.utf8)).inserted }
         tags = try body.optional("tags", "a dictionary of data", \.dictionaryValue) ?? [:]
         isLoose = try body.boolean("import", absent: false)
     }

@@ -170,10 +170,11 @@ struct SettingsState: Sendable {
     }
 
     /// The rows that short ones stand for, by the document that both ends have. They are the other device's: of two
-    /// with one key the first counts, and what is no row is passed over.
+    /// with one key the first counts, and what is no row is passed over. It reads only as many as the document has
+    /// properties: a list of references may have tens of thousands, with keys that take long to compare.
     static func rows(_ short: [PropertyListValue], of document: SchemaDocument) -> [PropertyListDictionary] {
         var changes: [String: PropertyListDictionary] = [:]
-        for case .dictionary(let row) in short {
+        for case .dictionary(let row) in short.prefix(document.schema.declarations.count) {
             if let key = row["key"]?.keyValue, changes[key] == nil { changes[key] = row }
         }
         let untouched = SettingsState(
