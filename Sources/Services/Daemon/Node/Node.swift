@@ -510,6 +510,8 @@ extension Node {
             health.linkChanged(record.pairing)
         case .unpaired(let record, let targets): forget(record, targets)
         case .chosen(let pairing, let role):
+            // Each hello repeats the choice.
+            guard relay.side(role).active != pairing else { return }
             relay.setActive(pairing, role: role)
             // For an item that its app had put off.
             starter?.itemsMayWait()
