@@ -1,9 +1,12 @@
-// Installed apps of a daemon, and the operator's changes of them (SES-73, SES-74). A change is decided by one commit of
-// all rows that name the app; its queues and its directory follow. A row names the remainder, so that the next start
-// goes on after a crash. Registrations of the app wait until nothing is left.
+// Installed apps of a daemon: what they declare when they register, and the operator's changes of them (SES-73,
+// SES-74). Such a change is decided by one commit of all rows that name the app; its queues and its directory follow. A
+// row names the remainder, so that the next start goes on after a crash. Registrations of the app wait until nothing is
+// left.
 
 import TandemBase
+import TandemOperations
 import TandemReactor
+import TandemSession
 import TandemSignedConfiguration
 import TandemStore
 import TandemWire
@@ -43,6 +46,9 @@ final class ApplicationService {
     private let directories: PairingDirectories
     private let scheduler: any Scheduler
     private let log: LogHandler
+    /// Apps whose identifiers for this device a full disk has refused; each is stored again later.
+    private var undeclared: Set<ApplicationIdentifier> = []
+    private let retry: LaterAttempt
     private var isStopping = false
 
     init(
@@ -55,6 +61,7 @@ final class ApplicationService {
         self.configuration = configuration
         self.directories = directories
         scheduler = local.scheduler
+        retry = LaterAttempt(on: scheduler)
         self.log = log
     }
 
@@ -73,7 +80,89 @@ final class ApplicationService {
     /// The store closes soon: the next start goes on with what is left.
     func stop() { isStopping = true }
 
+    // MARK: registrations
+
+    /// Stores that an app is installed, with its user and side; false if that could not be stored.
+    func install(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) async -> Bool {
+        await installed.isStored(
+            { next in Commit(next.install(app, as: ownership)) {} }, failure: { log(.notStored($0)) })
+    }
+
+    /// An app's receiving connection has registered. Its configuration begins once its identifier is stored, and also
+    /// where that fails.
+    func connected(_ application: ConnectedApplication) async {
+        await declare(application)
+        // The app may have gone meanwhile, and come again with another registration.
+        guard local.connected(application.app) == application else { return }
+        configuration.connected(application.app, as: application.role, application.registration, application.anchor)
+    }
+
+    /// Stores the app's identifier for this device; on a full disk later, if the app is still there.
+    /// - Parameter isRetry: the configuration knows of the app already.
+    private func declare(_ application: ConnectedApplication, isRetry: Bool = false) async {
+        let app = application.app
+        do throws(StoreError) {
+            try await installed.commit { [self] next in
+                let registered = next.registered(app)
+                let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
+                return Commit(registered + changes) { [self] in
+                    // With another identifier for this device its own app has another target.
+                    guard !changes.isEmpty, application.role == .primary else { return }
+                    local.relay.refresh(app, role: .primary)
+                    let isConnected = isRetry && local.connected(app) == application
+                    configuration.targetChanged(of: app, as: .primary, isConnected: isConnected)
+                }
+            }
+        } catch {
+            log(.notStored(error))
+            undeclared.insert(app)
+            retry.request { [weak self] in self?.declareAgain() }
+        }
+    }
+
+    private func declareAgain() {
+        let applications = undeclared.compactMap { local.connected($0) }
+        undeclared = []
+        for application in applications {
+            scheduler.start { [self] in await declare(application, isRetry: true) }
+        }
+    }
+
+    // MARK: schemas
+
+    /// The digests of the schema that an app has sent.
+    func schema(of app: ApplicationIdentifier) -> SchemaDigests? { installed.state[app]?.schema }
+
+    /// Stores the digests of an app's schema, unless the app belongs to another user by now, whose directory has none.
+    /// - Returns: whether they are stored and are still those of the app.
+    func describe(_ app: ApplicationIdentifier, of owner: UInt32, by schema: SchemaDigests) async -> Bool {
+        await change(app) { $0[app]?.user == owner ? $0.describe(app, schema) : [] }
+            && installed.state[app]?.user == owner
+    }
+
+    /// The file with the schema of this digest is lost: the app sends it again when it registers.
+    func lostSchema(of app: ApplicationIdentifier, digest: [UInt8]) {
+        scheduler.start { [self] in
+            _ = await change(app) { $0[app]?.schema?.exact == digest ? $0.describe(app, nil) : [] }
+        }
+    }
+
+    /// Changes an app's schema; the counterparts learn which one they may know.
+    private func change(
+        _ app: ApplicationIdentifier, _ transition: @escaping (inout InstalledApplications) -> [RowChange]
+    ) async -> Bool {
+        await installed.isStored(
+            { [local] next in
+                let changes = transition(&next)
+                let open = next[app]?.schema?.open
+                return Commit(changes) { local.relay.describe(app, schema: open, role: local.side(of: app)) }
+            }, failure: { log(.notStored($0)) })
+    }
+
     // MARK: the apps
+
+    /// The apps and their users.
+    var owners: [ApplicationIdentifier: UInt32] { installed.state.records.mapValues(\.user) }
 
     /// The state that the device keeps of each app that is installed, or of which something is kept, in their order.
     var contents: [(app: ApplicationIdentifier, contents: Contents)] {

@@ -45,9 +45,6 @@ package final class Node {
     /// The addresses that accept links, with the ports in effect.
     package private(set) var listening: [SocketAddress] = []
     private var isStopping = false
-    /// Apps whose names for this device are not stored, and what tries again.
-    private var undeclared: Set<ApplicationIdentifier> = []
-    private let declaring: LaterAttempt
     private var isClosingStore = false
     /// The store has failed for good and can promise nothing: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
@@ -107,14 +104,16 @@ package final class Node {
             }, counters: counters, log: log)
         delivery = DurableDelivery(
             store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
-        declaring = LaterAttempt(on: loop)
         local = LocalSides(
             LocalEndpoint.Options(role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: applications.records.mapValues(\.ownership),
             installed: { [installed] in installed.state[$0]?.role }, log: log)
         configuration = try Self.configuration(
             options, device, delivery, store, pairings, installed, counterparts, local, relay, log)
-        settings = Self.settings(of: local, configuration, installed, in: device.applications, log)
+        directories = PairingDirectories(in: device.applications, of: installed, scheduler: loop, log: log)
+        self.applications = ApplicationService(
+            installed, at: local, delivery: delivery, configuration: configuration, directories: directories, log: log)
+        settings = Self.settings(of: self.applications, local, configuration, in: device.applications, log)
         remoteSettings = RemoteSettings(
             settings,
             device: RemoteSettings.Surroundings(
@@ -126,9 +125,6 @@ package final class Node {
             endpoint: local[options.role], other: local[options.role.counterpart], delivery: delivery,
             configuration: configuration)
         router.settings = remoteSettings
-        directories = PairingDirectories(in: device.applications, of: installed, scheduler: loop, log: log)
-        self.applications = ApplicationService(
-            installed, at: local, delivery: delivery, configuration: configuration, directories: directories, log: log)
 
         let key = device.keys.device
         let context = LinkContext(
@@ -174,31 +170,15 @@ package final class Node {
     }
 
     private static func settings(
-        of local: LocalSides, _ configuration: ConfigurationService,
-        _ installed: CommittedState<InstalledApplications>, in applications: OwnedDirectory, _ log: @escaping LogHandler
+        of applications: ApplicationService, _ local: LocalSides, _ configuration: ConfigurationService,
+        in directory: OwnedDirectory, _ log: @escaping LogHandler
     ) -> ApplicationSettings {
-        let (relay, scheduler) = (local.relay, local.scheduler)
-        let change = {
-            (app: ApplicationIdentifier, transition: @escaping (inout InstalledApplications) -> [RowChange]) in
-            await installed.isStored(
-                { next in
-                    let changes = transition(&next)
-                    let open = next[app]?.schema?.open
-                    return Commit(changes) { relay.describe(app, schema: open, role: local.side(of: app)) }
-                }, failure: { log(.notStored($0)) })
-        }
+        let scheduler = local.scheduler
         var paces = LogPaces.ofLinks
         let device = ApplicationSettings.Surroundings(
-            owners: { installed.state.records.mapValues(\.user) }, schema: { installed.state[$0]?.schema },
-            describe: { app, owner, schema in
-                await change(app) { $0[app]?.user == owner ? $0.describe(app, schema) : [] }
-                    && installed.state[app]?.user == owner
-            },
-            lost: { app, digest in
-                scheduler.start {
-                    _ = await change(app) { $0[app]?.schema?.exact == digest ? $0.describe(app, nil) : [] }
-                }
-            },
+            owners: { applications.owners }, schema: { applications.schema(of: $0) },
+            describe: { await applications.describe($0, of: $1, by: $2) },
+            lost: { applications.lostSchema(of: $0, digest: $1) },
             signed: { [weak configuration] in configuration?.signedValues(of: $0) ?? SignedValues() },
             reload: { app, done in
                 // A message that waits for room must not keep a later edit from being sent: the app may have room then.
@@ -218,7 +198,7 @@ package final class Node {
                 case .pairing, .app: if let line = paces.admit(event, at: scheduler.now) { log(line) }
                 }
             })
-        return ApplicationSettings(in: applications, device: device, scheduler: scheduler)
+        return ApplicationSettings(in: directory, device: device, scheduler: scheduler)
     }
 
     // MARK: composition
@@ -266,13 +246,13 @@ package final class Node {
 
     private func connect(_ endpoint: LocalEndpoint, _ role: DeviceRole) {
         var outlets = LocalEndpoint.Outlets(
-            store: { [weak self] app, user in
-                await self?.store(app, as: ApplicationOwnership(user: user, role: role)) ?? false
+            store: { [weak applications] app, user in
+                await applications?.install(app, as: ApplicationOwnership(user: user, role: role)) ?? false
             },
             directory: { [weak configuration] in configuration?.directory(of: $0) },
-            connected: { [weak self, loop, starter] application in
+            connected: { [weak applications, loop, starter] application in
                 starter?.connected(application.app)
-                loop.start { await self?.connected(application) }
+                loop.start { await applications?.connected(application) }
             },
             disconnected: { [weak configuration, starter] application, isInOrder in
                 starter?.disconnected(application.app)
@@ -446,52 +426,6 @@ package final class Node {
         directories.close()
         settings.close()
         device.close()
-    }
-
-    // MARK: host apps
-
-    private func store(_ app: ApplicationIdentifier, as ownership: ApplicationOwnership) async -> Bool {
-        await installed.isStored(
-            { next in Commit(next.install(app, as: ownership)) {} }, failure: { log(.notStored($0)) })
-    }
-
-    private func connected(_ application: ConnectedApplication) async {
-        let app = application.app
-        await declare(application)
-        // The app may have gone while its name was stored, and come again with another registration.
-        guard local.connected(app) == application else { return }
-        configuration.connected(app, as: application.role, application.registration, application.anchor)
-    }
-
-    /// Stores what the app calls this device; on a full disk later, if the app is still there.
-    /// - Parameter isRetry: the configuration knows of the app already.
-    private func declare(_ application: ConnectedApplication, isRetry: Bool = false) async {
-        let app = application.app
-        do throws(StoreError) {
-            try await installed.commit { [self] next in
-                let registered = next.registered(app)
-                let changes = application.registration.identifier.map { next.declare($0, for: app) } ?? []
-                return Commit(registered + changes) { [self] in
-                    // Another name for this device is another target of its own app, which hears of it.
-                    guard !changes.isEmpty, application.role == .primary else { return }
-                    relay.refresh(app, role: .primary)
-                    let isConnected = isRetry && local.connected(app) == application
-                    configuration.targetChanged(of: app, as: .primary, isConnected: isConnected)
-                }
-            }
-        } catch {
-            log(.notStored(error))
-            undeclared.insert(app)
-            declaring.request { [weak self] in self?.declareAgain() }
-        }
-    }
-
-    private func declareAgain() {
-        let applications = undeclared.compactMap { local.connected($0) }
-        undeclared = []
-        for application in applications {
-            loop.start { [self] in await declare(application, isRetry: true) }
-        }
     }
 }
 
