@@ -37,6 +37,15 @@ final class ApplicationSettings {
         let log: (LogEvent, SettingsPayer) -> Void
     }
 
+    /// A request for an app's files: whose limits and turns count for it, and whether it is still to be carried out.
+    private struct Request {
+        let payer: SettingsPayer
+        /// LIM-104 counts it, and LIM-102 does not. It takes its turn among the payer's others all the same.
+        private(set) var isWaiter = false
+        /// Asked when the turn has come: the end of a pairing does not wait for turns.
+        private(set) var isStillAllowed: () -> Bool = { true }
+    }
+
     /// Schemas and requests of one payer that wait for the disk (LIM-102). LIM-118 bounds those of a link: a primary
     /// within it must not meet this bound, also while requests of the previous link still wait.
     private static func underWayLimit(of payer: SettingsPayer) -> Int {
@@ -103,7 +112,7 @@ final class ApplicationSettings {
         defer { if arriving[app] == digest { arriving[app] = nil } }
         do throws(SettingsFailure) {
             let folder = try folder(of: app)
-            let digests = try await perform(for: .user(user)) { () throws(SettingsFailure) in
+            let digests = try await perform(Request(payer: .user(user))) { () throws(SettingsFailure) in
                 try folder.store(document, named: digest)
             }
             guard await device.describe(app, folder.owner, digests) else { throw .notStored }
@@ -125,7 +134,7 @@ final class ApplicationSettings {
     func read(
         _ bytes: [UInt8], for payer: SettingsPayer
     ) async throws(SettingsFailure) -> (document: SchemaDocument, digest: [UInt8]) {
-        try await perform(for: payer) { () throws(SettingsFailure) in
+        try await perform(Request(payer: payer)) { () throws(SettingsFailure) in
             do throws(SchemaError) {
                 return (try SchemaDocument(reading: bytes), SHA256.digest(bytes))
             } catch { throw .document(error) }
@@ -153,14 +162,15 @@ final class ApplicationSettings {
     func state(
         of app: ApplicationIdentifier, for payer: SettingsPayer
     ) async throws(SettingsFailure) -> SettingsState {
-        try await state(of: app, for: payer, isWaiter: false, isStillAllowed: { true })
+        try await state(of: app, for: Request(payer: payer))
     }
 
     private func state(
-        of app: ApplicationIdentifier, for payer: SettingsPayer, isWaiter: Bool, isStillAllowed: @escaping () -> Bool
+        of app: ApplicationIdentifier, for request: Request
     ) async throws(SettingsFailure) -> SettingsState {
         let signed = device.signed(app)
-        let state = try await read(app, for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
+        let payer = request.payer
+        let state = try await read(app, for: request) {
             [marks] folder throws(SettingsFailure) -> SettingsState? in
             let named = try folder.namedSchema()
             let whole = named.document
@@ -232,7 +242,7 @@ final class ApplicationSettings {
         _ edit: @escaping Edit, isUnchecked: inout Bool
     ) async throws(SettingsFailure) -> CheckedEdit? {
         guard !values.isEmpty, device.questions.isAnswered(.validate, by: app) else { return nil }
-        let (asked, secrets) = try await read(app, for: editor.payer) {
+        let (asked, secrets) = try await read(app, for: Request(payer: editor.payer)) {
             folder throws(SettingsFailure) -> (PropertyListDictionary, Set<String>) in
             let document = try folder.document()
             var edits = try folder.edits()
@@ -320,7 +330,7 @@ final class ApplicationSettings {
         by app: ApplicationIdentifier, for payer: SettingsPayer,
         _ look: @escaping @Sendable (_ open: SchemaDocument, _ whole: SchemaDocument) -> Value
     ) async throws(SettingsFailure) -> Value {
-        let value = try await read(app, for: payer) { folder throws(SettingsFailure) -> Value? in
+        let value = try await read(app, for: Request(payer: payer)) { folder throws(SettingsFailure) -> Value? in
             let whole = try folder.namedSchema()
             return folder.open(of: whole).map { look($0, whole.document) }
         }
@@ -349,7 +359,8 @@ final class ApplicationSettings {
         _ change: @escaping @Sendable (inout SettingEdits, SchemaDocument) throws(SettingsPayloadError) -> Edited
     ) async throws(SettingsFailure) -> [String] {
         let author = editor.author
-        let (result, hasChanged) = try await read(app, for: editor.payer, isStillAllowed: isStillAllowed) {
+        let request = Request(payer: editor.payer, isStillAllowed: isStillAllowed)
+        let (result, hasChanged) = try await read(app, for: request) {
             [marks] folder throws(SettingsFailure) -> (Edited, Bool) in
             let (edited, hasChanged) = try folder.change(keys, by: author, change)
             // Only now: a change that is refused or not stored leaves the list as its readers know it.
@@ -488,24 +499,21 @@ final class ApplicationSettings {
         // The app may have got another owner, or another side, meanwhile.
         guard isStillAllowed() else { throw .notAllowed }
         let present = ordinals[app, default: 1]
-        return (try await state(of: app, for: payer, isWaiter: true, isStillAllowed: isStillAllowed), present)
+        let request = Request(payer: payer, isWaiter: true, isStillAllowed: isStillAllowed)
+        return (try await state(of: app, for: request), present)
     }
 
     // MARK: the thread
 
     /// Runs a job on the files of an app that has sent a schema.
     private func read<Value: Sendable>(
-        _ app: ApplicationIdentifier, for payer: SettingsPayer, isWaiter: Bool = false, isAgain: Bool = false,
-        isStillAllowed: @escaping () -> Bool = { true },
+        _ app: ApplicationIdentifier, for request: Request, isAgain: Bool = false,
         _ job: @escaping @Sendable (SettingsFolder) throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
         let folder = try folder(of: app)
         guard let digest = folder.schema else { throw .noSchema }
         do throws(SettingsFailure) {
-            let (result, aside) = try await perform(for: payer, isWaiter: isWaiter, isStillAllowed: isStillAllowed) {
-                () throws(SettingsFailure) in
-                folder.perform(job)
-            }
+            let (result, aside) = try await perform(request) { () throws(SettingsFailure) in folder.perform(job) }
             if let aside { keptAside(aside, of: app) }
             return try result.get()
         } catch {
@@ -513,8 +521,7 @@ final class ApplicationSettings {
             case .otherSchema where device.schema(app)?.exact != digest || arriving[app] != folder.arriving:
                 // The app has sent a newer one since the request came, which is run once more.
                 guard !isAgain else { break }
-                return try await read(
-                    app, for: payer, isWaiter: isWaiter, isAgain: true, isStillAllowed: isStillAllowed, job)
+                return try await read(app, for: request, isAgain: true, job)
             case .noSchema, .otherSchema, .document: device.lost(app, digest)
             case .unknownApp, .unnamedSchema, .refused, .unfit, .wrongAnswer, .failedCheck, .tooLarge, .busy, .file,
                 .damagedEdits, .laterEdits, .notStored, .notAllowed:
@@ -524,14 +531,11 @@ final class ApplicationSettings {
         }
     }
 
-    /// - Parameters:
-    ///   - isWaiter: LIM-104 counts the request. It takes its turn among the payer's others, which LIM-102 counts.
-    ///   - isStillAllowed: asked when the turn has come: the end of a pairing does not wait for turns.
     private func perform<Value: Sendable>(
-        for payer: SettingsPayer, isWaiter: Bool = false, isStillAllowed: @escaping () -> Bool = { true },
-        _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
+        _ request: Request, _ job: @escaping @Sendable () throws(SettingsFailure) -> Value
     ) async throws(SettingsFailure) -> Value {
-        if !isWaiter {
+        let payer = request.payer
+        if !request.isWaiter {
             guard underWay[payer, default: 0] < Self.underWayLimit(of: payer) else { throw .busy }
             underWay[payer, default: 0] += 1
         }
@@ -539,13 +543,13 @@ final class ApplicationSettings {
         let result = await withUnsafeContinuation {
             (continuation: UnsafeContinuation<Result<Value, SettingsFailure>, Never>) in
             let begin = { [worker] in
-                guard isStillAllowed() else { return continuation.resume(returning: .failure(.notAllowed)) }
+                guard request.isStillAllowed() else { return continuation.resume(returning: .failure(.notAllowed)) }
                 worker.attempt(job) { continuation.resume(returning: $0) }
             }
             turns.add(begin, of: payer)?()
         }
         turns.ended(of: payer)?()
-        if !isWaiter {
+        if !request.isWaiter {
             let others = underWay[payer, default: 1] - 1
             underWay[payer] = others > 0 ? others : nil
         }
