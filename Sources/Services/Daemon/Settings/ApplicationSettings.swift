@@ -131,12 +131,10 @@ final class ApplicationSettings {
     }
 
     /// Reads a document that another device has sent, beside the loop.
-    func read(
-        _ bytes: [UInt8], for payer: SettingsPayer
-    ) async throws(SettingsFailure) -> (document: SchemaDocument, digest: [UInt8]) {
+    func read(_ bytes: [UInt8], for payer: SettingsPayer) async throws(SettingsFailure) -> NamedSchema {
         try await perform(Request(payer: payer)) { () throws(SettingsFailure) in
             do throws(SchemaError) {
-                return (try SchemaDocument(reading: bytes), SHA256.digest(bytes))
+                return NamedSchema(document: try SchemaDocument(reading: bytes), digest: SHA256.digest(bytes))
             } catch { throw .document(error) }
         }
     }

@@ -59,7 +59,15 @@ final class RemoteSettings {
         var answering = LinkRequests()
     }
 
-    /// A request of a client ends after this time, however many frames it takes (LIM-105).
+    /// A client's request about an app on a secondary.
+    private struct Request {
+        let app: ApplicationIdentifier
+        let pairing: UniqueIdentifier
+        /// When it ends, however many frames it takes.
+        let deadline: MonotonicTime
+    }
+
+    /// A request of a client ends after this time (LIM-105).
     private static var patience: Duration { .seconds(30) }
     /// Bytes of an answer's body: with the envelope they fit a frame (LIM-105).
     private static var answerLimit: Int { 500_000 }
@@ -122,13 +130,13 @@ final class RemoteSettings {
         guard device.role(pairing) == .primary else {
             throw ControlFailure(.wrongRole, "this device is not the primary of that one")
         }
-        let begin = scheduler.now
+        let request = Request(app: app, pairing: pairing, deadline: scheduler.now + Self.patience)
         switch command {
         case .settingsSchema:
-            let (document, digest) = try await schema(of: app, at: pairing, since: begin)
-            return ["schema": .data(document.bytes), "digest": .data(digest)]
+            let schema = try await schema(for: request)
+            return ["schema": .data(schema.document.bytes), "digest": .data(schema.digest)]
         case .settingsGet where device.schema(pairing, app) != nil:
-            return try await rows(body, of: app, at: pairing, since: begin)
+            return try await rows(body, for: request)
         default:
             let kind = LinkRequests.Kind(app, command, body)
             let id: UniqueIdentifier
@@ -136,7 +144,7 @@ final class RemoteSettings {
                 throw Self.isChange(command) ? error.notSent : error
             }
             defer { end(id, at: pairing) }
-            return try await send(command, body, of: app, at: pairing, as: id, since: begin)
+            return try await send(command, body, for: request, as: id)
         }
     }
 
@@ -148,18 +156,17 @@ final class RemoteSettings {
     /// the rows: a second turn might come too late. One that waits for a change has its schema first, as a request by
     /// itself, because it does not count among the prompt ones.
     private func rows(
-        _ body: PropertyListDictionary, of app: ApplicationIdentifier, at pairing: UniqueIdentifier,
-        since begin: MonotonicTime
+        _ body: PropertyListDictionary, for request: Request
     ) async throws(ControlFailure) -> PropertyListDictionary {
-        let kind = LinkRequests.Kind(app, .settingsGet, body)
-        var found: (document: SchemaDocument, digest: [UInt8])?
-        if kind.group != .prompt { found = try await schema(of: app, at: pairing, since: begin) }
-        let id = try await admit(kind, at: pairing)
-        defer { end(id, at: pairing) }
-        if found == nil { found = try await schema(of: app, at: pairing, as: id, since: begin) }
+        let kind = LinkRequests.Kind(request.app, .settingsGet, body)
+        var found: NamedSchema?
+        if kind.group != .prompt { found = try await schema(for: request) }
+        let id = try await admit(kind, at: request.pairing)
+        defer { end(id, at: request.pairing) }
+        if found == nil { found = try await schema(for: request, as: id) }
         var asked = body
         asked["digest"] = (found?.digest).map { .data($0) }
-        var answer = try await send(.settingsGet, asked, of: app, at: pairing, as: id, since: begin)
+        var answer = try await send(.settingsGet, asked, for: request, as: id)
         guard answer["short"] == true, let found else { return answer }
         let short = answer["settings"]?.arrayValue ?? []
         answer["settings"] = .array(SettingsState.rows(short, of: found.document).map { .dictionary($0) })
@@ -168,37 +175,32 @@ final class RemoteSettings {
     }
 
     /// The schema with the digest that a secondary has announced for its app; nil if it is unknown here.
-    private func knownSchema(
-        of app: ApplicationIdentifier, at pairing: UniqueIdentifier
-    ) -> (document: SchemaDocument, digest: [UInt8])? {
-        guard let digest = device.schema(pairing, app), let document = schemas.document(digest) else { return nil }
-        return (document, digest)
+    private func knownSchema(for request: Request) -> NamedSchema? {
+        guard let digest = device.schema(request.pairing, request.app), let document = schemas.document(digest)
+        else { return nil }
+        return NamedSchema(document: document, digest: digest)
     }
 
     /// The schema of an app on a secondary: asked for only if the announced digest is unknown here. The request keeps
     /// its turn until the document has been read: of several at once the others find it then (SES-78).
-    private func schema(
-        of app: ApplicationIdentifier, at pairing: UniqueIdentifier, since begin: MonotonicTime
-    ) async throws(ControlFailure) -> (document: SchemaDocument, digest: [UInt8]) {
-        if let known = knownSchema(of: app, at: pairing) { return known }
-        let id = try await admit(LinkRequests.Kind(app, .settingsSchema, [:]), at: pairing)
-        defer { end(id, at: pairing) }
-        return try await schema(of: app, at: pairing, as: id, since: begin)
+    private func schema(for request: Request) async throws(ControlFailure) -> NamedSchema {
+        if let known = knownSchema(for: request) { return known }
+        let id = try await admit(LinkRequests.Kind(request.app, .settingsSchema, [:]), at: request.pairing)
+        defer { end(id, at: request.pairing) }
+        return try await schema(for: request, as: id)
     }
 
     /// The same by a request whose turn has come.
-    private func schema(
-        of app: ApplicationIdentifier, at pairing: UniqueIdentifier, as id: UniqueIdentifier, since begin: MonotonicTime
-    ) async throws(ControlFailure) -> (document: SchemaDocument, digest: [UInt8]) {
-        if let known = knownSchema(of: app, at: pairing) { return known }
-        let answer = try await send(.settingsSchema, [:], of: app, at: pairing, as: id, since: begin)
+    private func schema(for request: Request, as id: UniqueIdentifier) async throws(ControlFailure) -> NamedSchema {
+        if let known = knownSchema(for: request) { return known }
+        let answer = try await send(.settingsSchema, [:], for: request, as: id)
         guard let bytes = answer["schema"]?.dataValue else {
             throw ControlFailure(.unreachable, "the device's answer has no schema")
         }
         do throws(SettingsFailure) {
-            let (document, digest) = try await settings.read(bytes, for: .pairing(pairing))
-            schemas.insert(document, digest)
-            return (document, digest)
+            let schema = try await settings.read(bytes, for: .pairing(request.pairing))
+            schemas.insert(schema.document, schema.digest)
+            return schema
         } catch { throw ControlFailure(error) }
     }
 
@@ -243,17 +245,17 @@ final class RemoteSettings {
 
     /// Sends a request whose turn has come; returns the body of its answer.
     private func send(
-        _ command: ControlName, _ body: PropertyListDictionary, of app: ApplicationIdentifier,
-        at pairing: UniqueIdentifier, as id: UniqueIdentifier, since begin: MonotonicTime
+        _ command: ControlName, _ body: PropertyListDictionary, for request: Request, as id: UniqueIdentifier
     ) async throws(ControlFailure) -> PropertyListDictionary {
-        let frame = SettingsQueryFrame(command, id: id, app: app, pairing: pairing, body: body)
+        let pairing = request.pairing
+        let frame = SettingsQueryFrame(command, id: id, app: request.app, pairing: pairing, body: body)
         guard let envelope = try? frame.envelope, (try? envelope.frame()) != nil else {
             throw ControlFailure(.full, "the request does not fit a frame")
         }
         let expected = Expectation<SettingsAnswerFrame?>(on: scheduler)
         links[pairing]?.answers[id] = expected
         links[pairing]?.send(envelope)
-        let answer = await expected.value(within: max(Self.patience - scheduler.now.since(begin), .zero))
+        let answer = await expected.value(within: request.deadline.since(scheduler.now))
         links[pairing]?.answers[id] = nil
         guard let answer = answer ?? nil else {
             let doubt = Self.isChange(command) ? "; whether it took the request is not known" : ""
