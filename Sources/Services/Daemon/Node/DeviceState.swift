@@ -90,12 +90,17 @@ struct DeviceState {
     /// The pairings, tokens and claims as they were committed.
     func registry() throws(NodeError) -> PairingRegistry {
         let rows = try rows(in: .pairing)
-        do {
-            return try PairingRegistry(
+        return try reading {
+            try PairingRegistry(
                 rows: rows.map { PairingRow(key: $0.key, value: try PropertyListReader.readDictionary($0.value)) },
                 sealedUnder: .derived(keys.device.key, purpose: "join links"))
-        } catch {
-            throw .row(path: store.path, reason: String(describing: error))
+        }
+    }
+
+    /// Makes a part from its rows. Whatever it cannot read is a fault of the store.
+    func reading<Part>(_ make: () throws -> Part) throws(NodeError) -> Part {
+        do { return try make() } catch {
+            throw (error as? NodeError) ?? .row(path: store.path, reason: String(describing: error))
         }
     }
 

@@ -157,15 +157,13 @@ package final class Node {
     ) throws(NodeError) -> ConfigurationService {
         let host = NodeConfigurationHost(
             pairings: pairings, counterparts: counterparts, installed: installed, local: local, relay: relay)
-        do {
-            return try ConfigurationService(
+        return try device.reading {
+            try ConfigurationService(
                 ConfigurationService.Options(
                     device: device.keys.vendorIdentifier, name: options.name, role: options.role,
                     signer: device.keys.report, allowsInvalidSignatures: options.allowsInvalidSignatures),
                 in: host, delivery: delivery, store: store, applications: device.applications,
                 scheduler: local.scheduler, rows: { try device.rows(in: $0) }, log: log)
-        } catch {
-            throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))
         }
     }
 
@@ -276,11 +274,7 @@ package final class Node {
 
     private func restore() throws(NodeError) {
         for record in pairings.all { delivery.setPairing(record.pairing, epoch: record.epoch) }
-        do {
-            try delivery.restore { try device.rows($0) }
-        } catch {
-            throw (error as? NodeError) ?? .row(path: device.store.path, reason: String(describing: error))
-        }
+        try device.reading { try delivery.restore { try device.rows($0) } }
         let known = pairings.all.map(\.pairing)
         directories.keepOnly(known)
         counterparts.keepOnly(Set(known))
