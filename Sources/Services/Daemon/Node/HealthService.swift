@@ -109,27 +109,24 @@ final class HealthService {
                 problems.insert(HealthProblem(.clock, pairing: record.pairing))
             }
         }
-        if !unchosen.isEmpty { problems.insert(HealthProblem(.noneActive)) }
         let limits = DeliveryLimits()
         let backlogs = delivery.pairings { count, bytes, _ in limits.isBacklog(count: count, bytes: bytes) }
         problems.formUnion(backlogs.map { HealthProblem(.backlog, pairing: $0) })
         problems.formUnion(crowded.union(unclaimed.keys).map { HealthProblem(.crowded, pairing: $0) })
         let blocked = delivery.pairings { _, _, refusal in refusal?.isInsufficientSpace == true }
         problems.formUnion(blocked.map { HealthProblem(.noSpace, pairing: $0) })
-        if !configuration.waitingForClock.isEmpty { problems.insert(HealthProblem(.clock)) }
-        if !configuration.notLoaded.isEmpty { problems.insert(HealthProblem(.notLoaded)) }
         problems.formUnion(configuration.unloadedPairings.map { HealthProblem(.notLoaded, pairing: $0) })
-        if !configuration.unwrittenFiles.isEmpty || !unmovedFiles.isEmpty { problems.insert(HealthProblem(.appFiles)) }
-        let keys = configuration.keyStatus
-        if !keys.refusals.isEmpty { problems.insert(HealthProblem(.refusedKeys)) }
-        if !keys.expiring.isEmpty { problems.insert(HealthProblem(.expiringKeys)) }
-        if !keys.expired.isEmpty { problems.insert(HealthProblem(.expiredKeys)) }
         problems.formUnion(inHandler.keys.map { HealthProblem(.inHandler, pairing: $0) })
-        if delivery.deadLetterCount > 0 { problems.insert(HealthProblem(.deadLetters)) }
-        if store.isFailing { problems.insert(HealthProblem(.store)) }
-        if !isStateInPlace() { problems.insert(HealthProblem(.noState)) }
-        if delivery.submissions.isDraining { problems.insert(HealthProblem(.draining)) }
-        return problems
+        let keys = configuration.keyStatus
+        let ofDevice: KeyValuePairs<HealthProblem.Word, Bool> = [
+            .noneActive: !unchosen.isEmpty, .clock: !configuration.waitingForClock.isEmpty,
+            .notLoaded: !configuration.notLoaded.isEmpty,
+            .appFiles: !configuration.unwrittenFiles.isEmpty || !unmovedFiles.isEmpty,
+            .refusedKeys: !keys.refusals.isEmpty, .expiringKeys: !keys.expiring.isEmpty,
+            .expiredKeys: !keys.expired.isEmpty, .deadLetters: delivery.deadLetterCount > 0,
+            .store: store.isFailing, .noState: !isStateInPlace(), .draining: delivery.submissions.isDraining,
+        ]
+        return problems.union(ofDevice.filter(\.value).map { HealthProblem($0.key) })
     }
 
     /// Looks at what primaries have announced last, once for each answer.
