@@ -372,8 +372,7 @@ package final class AppDelivery {
     private func log(_ message: StaticString, _ item: ItemKey, _ reason: String, _ connection: HostAppConnection) {
         endpoint.accounts.log(
             LogEvent(
-                .info, message, .text("pairing", "\(item.queue.pairing)"), .text("app", "\(item.queue.app)"),
-                .text("channel", item.queue.channel.rawValue), .text("id", "\(item.id)"), .outside("reason", reason)),
+                .info, message, fields: item.queue.fields + [.text("id", "\(item.id)"), .outside("reason", reason)]),
             of: connection.credentials.user)
     }
 }

@@ -215,8 +215,10 @@ package final class Arrivals {
             environment.report(.contextChanged(LatestContext(key, received: version, body)))
         case .staleContext(let revision):
             staleContexts.add()
-            log(
-                .info, "context older than the one received before, ignored", key, .integer("revision", revision))
+            environment.log(
+                LogEvent(
+                    .info, "context older than the one received before, ignored", .text("pairing", "\(key.pairing)"),
+                    .text("app", "\(key.app)"), .integer("revision", revision)))
         }
         done()
     }
@@ -234,12 +236,7 @@ package final class Arrivals {
     }
 
     private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey) {
-        log(level, message, key, .text("channel", key.channel.rawValue))
-    }
-
-    private func log(_ level: LogLevel, _ message: StaticString, _ key: QueueKey, _ detail: LogField) {
-        environment.log(
-            LogEvent(level, message, .text("pairing", "\(key.pairing)"), .text("app", "\(key.app)"), detail))
+        environment.log(LogEvent(level, message, fields: key.fields))
     }
 
     /// Whether the handler gets an item now: it may have left, and another may be there, since its attempt was written.

@@ -61,9 +61,8 @@ final class DeliveryEnvironment {
     func bodyIsUnreadable(_ error: StoreError, in key: QueueKey) {
         log(
             LogEvent(
-                .error, "the body of an item cannot be read", .text("pairing", "\(key.pairing)"),
-                .text("app", "\(key.app)"), .text("channel", key.channel.rawValue),
-                .text("reason", error.description)))
+                .error, "the body of an item cannot be read",
+                fields: key.fields + [.text("reason", error.description)]))
     }
 
     var reading: ClockReading { scheduler.reading }

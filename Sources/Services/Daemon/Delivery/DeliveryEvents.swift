@@ -99,11 +99,8 @@ extension LogEvent {
     static func deadLetter(
         _ id: UniqueIdentifier?, in queue: QueueKey, _ direction: DeliveryDirection, _ refusal: ItemRefusal?
     ) -> LogEvent {
-        var fields: [LogField] = [
-            .text("pairing", "\(queue.pairing)"), .text("app", "\(queue.app)"),
-            .text("channel", queue.channel.rawValue), .text("direction", direction.rawValue),
-            .text("id", id.map { "\($0)" } ?? "-"),
-        ]
+        var fields = queue.fields
+        fields += [.text("direction", direction.rawValue), .text("id", id.map { "\($0)" } ?? "-")]
         if let refusal { fields.append(.outside("refusal", refusal.name ?? "\(refusal.code)")) }
         // A peer may cause failures on the way to it: a warning, so that the lines are limited (LIM-54).
         let level: LogLevel = direction == .outbound ? .warning : .error
@@ -113,8 +110,15 @@ extension LogEvent {
     /// A new epoch begins, and the ends of these items will not be known.
     static func lost(_ count: Int, in queue: QueueKey) -> LogEvent {
         LogEvent(
-            .warning, "items that the other device had stored count as lost", .text("pairing", "\(queue.pairing)"),
-            .text("app", "\(queue.app)"), .text("channel", queue.channel.rawValue), .integer("lost", count))
+            .warning, "items that the other device had stored count as lost",
+            fields: queue.fields + [.integer("lost", count)])
+    }
+}
+
+extension QueueKey {
+    /// For the log.
+    var fields: [LogField] {
+        [.text("pairing", "\(pairing)"), .text("app", "\(app)"), .text("channel", channel.rawValue)]
     }
 }
 
