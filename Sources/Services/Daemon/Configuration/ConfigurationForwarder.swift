@@ -334,10 +334,13 @@ final class ConfigurationForwarder {
         change(room: .reserve) { next in next.unpaired(pairing, isLost: isLost) }
     }
 
-    private func isUnderWay(_ entry: ForwardedConfiguration) -> Bool {
+    /// The record of the item of a delivery; nil if it is no longer known.
+    private func record(of entry: ForwardedConfiguration) -> OutboundRecord? {
         let queue = context.queue(of: entry.key.application, at: entry.pairing)
-        return context.delivery.submissions.record(of: entry.id, in: queue)?.record.isUnfinished ?? false
+        return context.delivery.submissions.record(of: entry.id, in: queue)?.record
     }
+
+    private func isUnderWay(_ entry: ForwardedConfiguration) -> Bool { record(of: entry)?.isUnfinished ?? false }
 
     /// Whether the peer has taken the item of a delivery. Without a verdict its report is on its way, or held back
     /// (CFG-52).
@@ -347,10 +350,7 @@ final class ConfigurationForwarder {
     }
 
     /// Whether the secondary, or a carrier on the way to it, may have the item by now.
-    private func hasLeft(_ entry: ForwardedConfiguration) -> Bool {
-        let queue = context.queue(of: entry.key.application, at: entry.pairing)
-        return context.delivery.submissions.record(of: entry.id, in: queue)?.record.phase != .waiting
-    }
+    private func hasLeft(_ entry: ForwardedConfiguration) -> Bool { record(of: entry)?.phase != .waiting }
 
     /// The pairing of the secondary that an item is for: those for far secondaries are in the queue of their carrier.
     private func addressee(of id: UniqueIdentifier, in queue: QueueKey) -> UniqueIdentifier {
