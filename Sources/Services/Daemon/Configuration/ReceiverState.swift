@@ -257,18 +257,12 @@ struct ReceiverState {
     }
 
     private mutating func restoreSlots(_ rows: (RowSpace) throws -> [Row]) throws {
-        var marks: [ConfigurationSlotKey: VersionMark] = [:]
-        var staged: [ConfigurationSlotKey: StagedConfiguration] = [:]
-        var active: [ConfigurationSlotKey: ActiveConfiguration] = [:]
-        var waived: [ConfigurationSlotKey: ActiveConfiguration] = [:]
-        var trials: [ConfigurationSlotKey: ConfigurationTrial] = [:]
-        for row in try rows(.mark) { marks[try Self.key(row)] = try VersionMark(try row.fields()) }
-        for row in try rows(.staged) { staged[try Self.key(row)] = try StagedConfiguration(try row.fields()) }
-        for row in try rows(.active) { active[try Self.key(row)] = try ActiveConfiguration(try row.fields()) }
-        for row in try rows(.waived) { waived[try Self.key(row)] = try ActiveConfiguration(try row.fields()) }
-        var loadReports: [ConfigurationSlotKey: LoadReports] = [:]
-        for row in try rows(.loadReports) { loadReports[try Self.key(row)] = try LoadReports(try row.fields()) }
-        for row in try rows(.trial) { trials[try Self.key(row)] = try ConfigurationTrial(try row.fields()) }
+        let marks = try Self.read(rows(.mark)) { try VersionMark($0) }
+        let staged = try Self.read(rows(.staged)) { try StagedConfiguration($0) }
+        let active = try Self.read(rows(.active)) { try ActiveConfiguration($0) }
+        let waived = try Self.read(rows(.waived)) { try ActiveConfiguration($0) }
+        var loadReports = try Self.read(rows(.loadReports)) { try LoadReports($0) }
+        let trials = try Self.read(rows(.trial)) { try ConfigurationTrial($0) }
         let keys = Set(marks.keys).union(staged.keys).union(active.keys).union(waived.keys)
         for key in keys {
             slots[key] = ConfigurationSlot(
@@ -281,11 +275,15 @@ struct ReceiverState {
         orphans = loadReports.keys.map { .delete(.loadReports, key: $0.bytes) }
     }
 
-    private static func key(_ row: Row) throws(ConfigurationRowError) -> ConfigurationSlotKey {
-        guard let key = ConfigurationSlotKey(bytes: row.key) else {
-            throw ConfigurationRowError(row.space, "its key names no slot")
+    private static func read<Part>(
+        _ rows: [Row], _ part: (PropertyListDictionary) throws -> Part
+    ) throws -> [ConfigurationSlotKey: Part] {
+        try rows.reduce(into: [:]) { parts, row in
+            guard let key = ConfigurationSlotKey(bytes: row.key) else {
+                throw ConfigurationRowError(row.space, "its key names no slot")
+            }
+            parts[key] = try part(try row.fields())
         }
-        return key
     }
 }
 
