@@ -76,7 +76,7 @@ struct SendAdmission {
     /// A daemon that does not know the kind of a frame, or a key of it, would end the connection (SES-3).
     private func checkCapabilities(for content: OutgoingContent, _ id: UniqueIdentifier) throws(SessionError) {
         let kind: Capability = content.kind == .messageData ? .messageData : .message
-        guard connection.capabilities.contains(kind) else { throw .noSuchMessages(id) }
-        guard content.topic == nil || connection.capabilities.contains(.topic) else { throw .noTopics(id) }
+        guard connection.knows(kind) else { throw .noSuchMessages(id) }
+        guard content.topic == nil || connection.knows(.topic) else { throw .noTopics(id) }
     }
 }

@@ -222,7 +222,7 @@ package actor SessionActor {
         states.publish(
             connection.machine, scheduler.reading, passing: passing, contexts.contexts,
             hasContentPending: items.hasWaiting)
-        if connection.takesSettings, activatedOn == daemon.number { configuration?.follow(states.snapshot.pairings) }
+        if connection.knows(.settings), activatedOn == daemon.number { configuration?.follow(states.snapshot.pairings) }
     }
 
     /// Publishes whether an item waits for a handler, if that has changed.
@@ -567,7 +567,7 @@ package actor SessionActor {
     package var isRegistered: Bool { daemon.isRegistered }
 
     /// A daemon is there that keeps items that the app puts off (``HandlingVerdict/later``).
-    package var keepsForLater: Bool { daemon.isRegistered && connection.keepsForLater }
+    package var keepsForLater: Bool { daemon.isRegistered && connection.knows(.later) }
 
     /// Reports each step in order, on the scheduler; for layers that must not miss one.
     package func observeEvents(_ observer: @escaping (SessionEvent) -> Void) { onEvent = observer }

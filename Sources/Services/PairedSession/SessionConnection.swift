@@ -105,14 +105,8 @@ final class SessionConnection {
     private var schema: InstalledConfiguration.Schema?
     /// The anchor of an installed configuration by the daemon's role; nil: the registration has it.
     private var anchor: ((DeviceRole) -> String?)?
-    /// The side of the daemon, by its hello.
-    private var daemonRole: DeviceRole?
-    /// The capabilities that both ends have named (SES-3).
-    private(set) var capabilities: Set<Capability> = []
-    /// The daemon carries synced settings (SES-76).
-    var takesSettings: Bool { capabilities.contains(.settings) }
-    /// The daemon keeps items that the app puts off (SES-88).
-    var keepsForLater: Bool { capabilities.contains(.later) }
+    /// The hello of the present daemon, or of the last one.
+    private var hello: Hello?
     /// The daemon has said `bye` on this connection.
     private(set) var isDaemonLeaving = false
     /// Why one of the ends refused the last connection; nil once the daemon has accepted a registration since.
@@ -131,6 +125,9 @@ final class SessionConnection {
         self.onEvent = onEvent
         perform(machine.activate())
     }
+
+    /// Whether both ends know the capability, by the daemon's hello (SES-3).
+    func knows(_ capability: Capability) -> Bool { hello?.capabilities.contains(capability) ?? false }
 
     /// Changes the content of the registration, from the next one on.
     func register(_ registration: TandemSession.Registration, for configuration: InstalledConfiguration) {
@@ -186,7 +183,7 @@ final class SessionConnection {
         case .sendHello: channel.send(HelloFrame(.offer(settings.capabilities, software: settings.software)))
         case .sendRegister:
             // The key is sent when the role is known.
-            if let anchor { registration.anchor = daemonRole.flatMap(anchor) }
+            if let anchor { registration.anchor = hello?.role.flatMap(anchor) }
             channel.send(ApplicationFrame(.register, settings.application, registration.body))
         case .disconnect:
             channel.disconnect()
@@ -266,10 +263,9 @@ final class SessionConnection {
         guard machine.phase == .greeting else { return refuse(Refusal(.unexpected, "hello is sent once")) }
         let own = HelloOffer(capabilities: Set(settings.capabilities))
         guard case .chosen(let version) = hello.versions,
-            let agreement = try? own.accept(version: version, capabilities: Set(hello.capabilities))
+            (try? own.accept(version: version, capabilities: Set(hello.capabilities))) != nil
         else { return refuse(Refusal(.version)) }
-        daemonRole = hello.role
-        capabilities = agreement.capabilities
+        self.hello = hello
         perform(machine.greeted())
     }
 
