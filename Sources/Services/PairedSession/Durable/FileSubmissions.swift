@@ -15,12 +15,16 @@ final class FileSubmissions {
 
     /// One file that the daemon takes.
     private final class Feed {
+        enum State {
+            case closed, opening
+            case open(FileParts)
+        }
+
         let transfer: FileTransfer
         let source: FileSource
         let pairing: UniqueIdentifier
-        /// The open file: nil until the daemon asks for it, which it does for few files at once (LIM-31).
-        var parts: FileParts?
-        var isOpening = false
+        /// Opened when the daemon asks for the file, which it does for few files at once (LIM-31).
+        var state = State.closed
         /// The connection on which the daemon asked for it last.
         var connection: UInt64?
         /// The end of what the worker was asked to read, and of what the daemon has written.
@@ -134,7 +138,7 @@ final class FileSubmissions {
 
     private func readAhead(_ feed: Feed) {
         guard let worker else { return }
-        guard let parts = feed.parts else { return open(feed, worker) }
+        guard case .open(let parts) = feed.state else { return open(feed, worker) }
         let round = feed.round
         while let part = feed.nextPart() {
             let isLast = part.offset + Int64(part.count) == parts.size
@@ -156,17 +160,16 @@ final class FileSubmissions {
     }
 
     private func open(_ feed: Feed, _ worker: FileWorker) {
-        guard !feed.isOpening else { return }
-        feed.isOpening = true
+        guard case .closed = feed.state else { return }
+        feed.state = .opening
         let source = feed.source
         worker.attempt({ () throws(FileError) in try source.open() }) { [weak self, weak feed] result in
             guard let self, let feed, feeds[feed.transfer.id] === feed else { return }
-            feed.isOpening = false
             switch result {
             case .failure(let error): fail(feed, SessionError(error, messageID: feed.transfer.id))
             case .success(nil): fail(feed, .sourceChanged(feed.transfer.path, feed.transfer.id))
             case .success(let parts?):
-                feed.parts = parts
+                feed.state = .open(parts)
                 if isAskedForHere(feed) { readAhead(feed) }
             }
         }
