@@ -286,7 +286,7 @@ final class ConfigurationForwarder {
 
     /// Secondaries get what they lack, after the link that leads to them has become ready.
     /// - Parameter bringsKeys: whether this primary has the chain of an app.
-    func bringWhatIsLacking(to peers: [ConfigurationPeer], bringsKeys: @escaping (KeySubject) -> Bool) {
+    func deliverMissing(to peers: [ConfigurationPeer], bringsKeys: @escaping (KeySubject) -> Bool) {
         let now = context.reading.wall
         change(at: peers) { [self] next, addressee in
             // Only in its turn: a configuration may be on its way to the disk.

@@ -446,11 +446,11 @@ final class ConfigurationReceiver {
     /// - Parameter namesSchema: the app's library may be that of another build, and says what it does not load.
     private func checkFiles(of subject: KeySubject, namesSchema: Bool) {
         committed.inTurn { [self] in
-            let wereOthers = files.rewriteDiffering(subject, with: state)
+            let hasRewritten = files.rewriteDiffering(subject, with: state)
             let key = context.shownKey(of: subject)
             // Without a target they were those of one that has ended (CFG-31).
-            guard let key else { return wereOthers ? offers.reloadNothing(subject) : () }
-            if wereOthers || namesSchema && state[key].shown != nil { offers.reload(key) }
+            guard let key else { return hasRewritten ? offers.reloadNothing(subject) : () }
+            if hasRewritten || namesSchema && state[key].shown != nil { offers.reload(key) }
         }
     }
 

@@ -65,7 +65,7 @@ final class ConfigurationService {
         lastTick = scheduler.now
         context.whenNotStored = { [weak self] in self?.notStored(for: $0) }
         carrier.outlets = ConfigurationCarrier.Outlets(
-            present: { [weak self] app, peers in self?.bringWhatIsLacking(of: app, to: peers) },
+            present: { [weak self] app, peers in self?.deliverMissing(of: app, to: peers) },
             gone: { [forwarder, chains] pairings in
                 for pairing in pairings {
                     chains.unpaired(pairing)
@@ -196,7 +196,7 @@ final class ConfigurationService {
         // The commit that enters the epoch failed, on a full disk, or a carrier has just stated it. The report is
         // dropped, and everything that the secondary lacks is delivered again.
         if chains.awaits(bytes) ? chains.mustEnterEpoch(of: peer) : forwarder.mustEnterEpoch(of: peer) {
-            if peer.carrier == nil { bringWhatIsLacking(to: [peer]) } else { carrier.lookAgain(at: peer, for: app) }
+            if peer.carrier == nil { deliverMissing(to: [peer]) } else { carrier.lookAgain(at: peer, for: app) }
             return true
         }
         if let isDurable = await chains.received(bytes, from: peer) { return isDurable }
@@ -209,16 +209,16 @@ final class ConfigurationService {
     }
 
     /// Key sets and revocations first, and then configurations (CFG-92).
-    private func bringWhatIsLacking(of app: ApplicationIdentifier, to peers: [ConfigurationPeer]) {
+    private func deliverMissing(of app: ApplicationIdentifier, to peers: [ConfigurationPeer]) {
         keys.advance(of: app, at: peers, because: .announced)
         chains.whenDecided { [forwarder] in forwarder.changed(app, at: peers) }
     }
 
-    private func bringWhatIsLacking(to peers: [ConfigurationPeer]) {
+    private func deliverMissing(to peers: [ConfigurationPeer]) {
         keys.advance(at: peers, because: .linked)
         peers.forEach(forwarder.linked)
         chains.whenDecided { [forwarder, receiver] in
-            forwarder.bringWhatIsLacking(to: peers) { receiver.state.anchors[$0] != nil }
+            forwarder.deliverMissing(to: peers) { receiver.state.anchors[$0] != nil }
         }
     }
 
@@ -232,7 +232,7 @@ final class ConfigurationService {
         guard !context.delivery.isDiskFull else { return retry.request { [weak self] in self?.serveAgain() } }
         let peers = unserved.sorted().compactMap { context.peer($0) }
         unserved = []
-        bringWhatIsLacking(to: peers.filter(forwarder.isLinked))
+        deliverMissing(to: peers.filter(forwarder.isLinked))
     }
 
     /// An item that this device submitted has ended.
@@ -251,7 +251,7 @@ final class ConfigurationService {
         receiver.linked(pairing, readsTrials: readsTrials)
         carrier.announcements.linked(pairing, reads: carries)
         guard let peer = device.peer(pairing), peer.role == .primary else { return }
-        bringWhatIsLacking(to: [peer] + carrier.peers(behind: pairing))
+        deliverMissing(to: [peer] + carrier.peers(behind: pairing))
     }
 
     /// The path is gone.
@@ -277,7 +277,7 @@ final class ConfigurationService {
                 if count > ConfigurationLimits.announcements { self?.announced(app, at: pairing) }
             }
         }
-        if count <= ConfigurationLimits.announcements { bringWhatIsLacking(of: app, to: [peer]) }
+        if count <= ConfigurationLimits.announcements { deliverMissing(of: app, to: [peer]) }
     }
 
     /// A pairing is gone.
@@ -381,13 +381,13 @@ final class ConfigurationService {
             return await keys.follow(envelope, of: subject, app, waitForOthers)
         }
         let payload: ConfigurationPayload
-        let goesOn: Bool
+        let isForwarded: Bool
         do throws(VerificationFailure) {
             payload = try UnverifiedEnvelope(envelope).claimedConfiguration(of: app)
-            goesOn = isForOthers(payload)
-            if goesOn { try keys.check(envelope, payload) }
+            isForwarded = isForOthers(payload)
+            if isForwarded { try keys.check(envelope, payload) }
         } catch { return .failed(ControlFailure(error)) }
-        if goesOn {
+        if isForwarded {
             guard payload.role == .secondary else { return .failed(.noPrimaryApp) }
             return await forward(envelope, payload, waitForOthers, stage)
         }

@@ -7,7 +7,7 @@ import TandemReactor
 import TandemSignedConfiguration
 
 /// Rows of one answer, those that lack something first: at most LIM-85, and the number of those that are left out.
-struct LackingFirst {
+struct StatusRows {
     private var lacking: [PropertyListDictionary] = []
     private var others: [PropertyListDictionary] = []
     private var count = 0
@@ -61,7 +61,7 @@ struct DesiredStatus {
 
     /// One row for each secondary and slot, those that lack something first, and the number of rows that are left out.
     func rows(of keys: [ConfigurationSlotKey]) async -> (rows: [PropertyListDictionary], more: Int) {
-        var rows = LackingFirst()
+        var rows = StatusRows()
         var pace = AnswerPace(parts)
         for key in keys {
             for secondary in secondaries {

@@ -98,8 +98,8 @@ final class KeyChanges {
             return .failed(
                 ControlFailure(name: Rejection.wrongApplication.rawValue, text: "it is for '\(subject.application)'"))
         }
-        let isPrimarys = context.side(of: app) == .primary
-        guard isPrimarys || subject.role == .secondary else { return .failed(.noPrimaryApp) }
+        let isOfPrimary = context.side(of: app) == .primary
+        guard isOfPrimary || subject.role == .secondary else { return .failed(.noPrimaryApp) }
         // From before it is in force: no link may bring it to a secondary ahead of the end of what it refuses.
         let isFirst = unended.insert(subject).inserted
         switch await receiver.follow(envelope, of: subject) {
@@ -119,7 +119,7 @@ final class KeyChanges {
         let ended: [EndedConfiguration]
         do throws(StoreError) { ended = try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
         await advance(subject)
-        guard isPrimarys else { return .results([own(subject, envelope, ended)], ordinal: nil) }
+        guard isOfPrimary else { return .results([own(subject, envelope, ended)], ordinal: nil) }
         let results =
             if let question = question(subject, envelope) {
                 await chains.results(of: question, within: wait)

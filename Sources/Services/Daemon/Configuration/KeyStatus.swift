@@ -58,7 +58,7 @@ struct KeyStatus {
     /// Adds to an answer one row for each secondary and app with key sets or revocations, those that lack one first,
     /// and the number of rows that are left out.
     func add(to body: inout PropertyListDictionary, of app: ApplicationIdentifier? = nil) async {
-        var rows = LackingFirst()
+        var rows = StatusRows()
         var pace = AnswerPace(context.parts)
         for anchor in brought where app.map({ $0 == anchor.key.application }) ?? true {
             for peer in context.receivers(of: anchor.key.application) {

@@ -13,18 +13,18 @@ struct LinkClocks {
     /// The clock that this end has told, and when.
     private var own: ClockReading
     /// The clock that the peer has told, and when that came here; nil if it has told none.
-    private var peers: ClockReading?
+    private var peer: ClockReading?
 
-    init(told own: ClockReading, heard peers: ClockReading?) {
+    init(told own: ClockReading, heard peer: ClockReading?) {
         self.own = own
-        self.peers = peers
+        self.peer = peer
     }
 
     /// How far the peer's clock is ahead of ours, as near as one way of a frame tells; nil if it has told none.
-    func skew(at reading: ClockReading) -> Duration? { peers?.lead(over: reading) }
+    func skew(at reading: ClockReading) -> Duration? { peer?.lead(over: reading) }
 
     mutating func heard(_ clock: WallTime, at now: MonotonicTime) {
-        peers = ClockReading(monotonic: now, wall: clock)
+        peer = ClockReading(monotonic: now, wall: clock)
     }
 
     /// The clock that the peer has to be told now, because it was set or was told long ago; nil if there is no need.
