@@ -1,5 +1,6 @@
-// Starts host apps for which durable items wait (CTL-22): the schedule decides when, this starts, reaps and says so. An
-// app runs as the user that owns it: root's daemon becomes that user, another daemon starts its own user's apps only.
+// Starts host apps for which durable items wait (CTL-22): the schedule decides when; the starter runs the programs,
+// waits for their ends and logs both. An app runs as the user that owns it: root's daemon becomes that user, another
+// daemon starts its own user's apps only.
 
 import TandemBase
 import TandemFiles
@@ -77,7 +78,7 @@ final class AppStarter {
     func handled(_ app: ApplicationIdentifier) { schedule.handled(app) }
 
     func disconnected(_ app: ApplicationIdentifier) {
-        // First the waiting items: an app that has handled everything is not started again.
+        // The schedule learns first whether items wait for it: an app that has handled everything is not started again.
         if commands[app] != nil { schedule.setWork(hasItems(app), of: app) }
         start(schedule.disconnected(app, at: loop.now))
     }

@@ -49,7 +49,7 @@ final class Counterparts {
             { [self] next in
                 var changes: [RowChange] = []
                 for (pairing, apps) in announcements {
-                    // Removals first: an app finds the room of another one that went before it (LIM-11).
+                    // Removals first, because they make room for the new apps (LIM-11).
                     for (app, isInstalled) in apps.sorted(by: { !$0.value && $1.value }) {
                         changes += next.announced(app, isInstalled: isInstalled, in: pairing)
                     }

@@ -187,7 +187,7 @@ final class DeviceRouter {
         return (name, Refusal.text(in: envelope.kind, fault))
     }
 
-    /// The pairing has ended. Its side is not known any longer.
+    /// The pairing has ended. Both sides learn of it, because the relay no longer knows which one it was on.
     func unpaired(_ pairing: UniqueIdentifier) {
         apps.unpaired(pairing)
         otherApps?.unpaired(pairing)

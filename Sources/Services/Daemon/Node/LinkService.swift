@@ -42,7 +42,7 @@ final class LinkService {
     private var dialers: [UniqueIdentifier: (dialer: LinkDialer, address: SocketAddress)] = [:]
     private var histories: [UniqueIdentifier: History] = [:]
     private var joins: [ObjectIdentifier: JoinClient] = [:]
-    /// Of each primary that is being joined by trust, what ends the wait before the next attempt.
+    /// For each primary that is being joined by trust: fulfilled to make the next attempt at once.
     private var trustJoins: [KeyIdentifier: Expectation<Void>] = [:]
     private var isStopping = false
     /// Since the start.
@@ -225,7 +225,7 @@ final class LinkService {
             while !isStopping, let device = pairings.toBeJoined(primary) {
                 do throws(JoinFailure) { _ = try await join(.trust(device)) } catch {
                     if isStopping { break }
-                    // Every attempt would be a line for as long as the other operator lets it wait (CTL-71).
+                    // Each reason once: otherwise every attempt would be a line until the other operator acts (CTL-71).
                     if reported != error.reasonByTrust {
                         context.log(
                             .info, "trusted primary not joined yet", .text("peer", primary.fingerprint),
@@ -235,7 +235,8 @@ final class LinkService {
                     let isHurried = await trustJoins[primary]?.value(within: backoff.next(random: random())) != nil
                     if isHurried {
                         backoff.reset()
-                        // The operator sees that this attempt was made, perhaps at another address.
+                        // The operator asked for this attempt, perhaps at another address, and sees its result in any
+                        // case.
                         reported = nil
                     }
                     trustJoins[primary] = Expectation(on: context.scheduler)
@@ -272,7 +273,7 @@ extension LinkService: LinkHost {
 
     package func judge(_ hello: PairingRegistry.PeerHello) async -> HelloVerdict {
         let verdict = await pairings.judge(hello)
-        // Not of a stranger, nor of a pairing that has ended meanwhile.
+        // A stranger has no history, and neither has a pairing that has ended meanwhile.
         if pairings[hello.pairing]?.peer == hello.peer {
             histories[hello.pairing, default: History()].lowered =
                 verdict == .refused(.versionLowered) ? hello.version : nil
@@ -359,7 +360,7 @@ extension LinkService: LinkHost {
     private func ended(_ pairing: UniqueIdentifier, _ reason: LinkCloseReason) {
         var history = histories[pairing] ?? History()
         if case .refused(.versionLowered, _) = reason {} else { history.lowered = nil }
-        // Longer than a peer's word elsewhere: the text may end with what to do.
+        // Cut later than other texts of peers, because this one may end with what to do.
         let error = "\(reason)".cutForAnswer(to: 256)
         history.lastEnd = (error, reason.isRefusal)
         if [.endedByPeer(.unpaired), .refusedByPeer(.notPaired)].contains(reason) {

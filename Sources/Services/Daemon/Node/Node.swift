@@ -40,7 +40,7 @@ package final class Node {
     private let files: FileDelivery
     private let router: DeviceRouter
     private let directories: PairingDirectories
-    /// Starts absent apps for which items wait, as the operator says; nil where it could not watch them.
+    /// Starts absent apps for which items wait, as the operator says; nil without a loop that can watch processes.
     private let starter: AppStarter?
     /// The addresses that accept links, with the ports in effect.
     package private(set) var listening: [SocketAddress] = []
@@ -61,8 +61,8 @@ package final class Node {
     /// Opens the device's state; nothing listens yet. On the scheduler's thread.
     /// - Parameters:
     ///   - processes: where programs that wake apps are watched; nil starts none.
-    ///   - diskPatience: how long the disk may end no commit before it is a problem; nil for a clock that may run
-    ///     ahead of the disk.
+    ///   - diskPatience: how long commits may take before the disk counts as stalled; nil for a test's clock, which may
+    ///     run ahead of the disk.
     ///   - random: spreads the waits between attempts.
     package init(
         _ options: NodeOptions, software: String, scheduler loop: any Scheduler, network: any NodeNetwork,
@@ -322,8 +322,7 @@ package final class Node {
         for line in notes.lines { log(line) }
     }
 
-    /// The usual places of the local socket lie in a directory that the daemon creates: open to others if the socket
-    /// is.
+    /// Makes the directory of a local socket if it is missing; open to other users if the socket is.
     private func makeSocketDirectory(of path: String) throws(NodeError) {
         let directory = path.parentPath
         guard directory != "/", directory != "." else { return }
@@ -350,13 +349,13 @@ package final class Node {
     /// The address that join links name; nil if no peer can dial this device.
     var advertised: SocketAddress? { options.advertise ?? listening.first { !$0.isWildcard } }
 
-    /// Follows other wake-up commands from now on (CTL-57).
+    /// Replaces the wake-up commands (CTL-57).
     /// - Parameter sockets: the absolute paths of the local sockets, by side.
     package func follow(_ commands: WakeCommands, sockets: PerRole<String?>) {
         starter?.follow(commands, sockets: sockets) { [local] in local.connected($0) != nil }
     }
 
-    /// Lets everything finish that was accepted, then calls back; the store is closed by then (SES-18).
+    /// Lets accepted work finish, closes the store, and then calls back (SES-18).
     package func stop(completion: @escaping () -> Void) {
         guard !isStopping else { return }
         isStopping = true
@@ -386,8 +385,8 @@ package final class Node {
         delivery.stop()
         files.close()
         directories.close()
-        // The changes of this turn are committed at its end; those of a queue whose last commit is under way when that
-        // is done, at the end of that turn at the latest.
+        // Twice: a queue whose commit is still under way at the end of this turn commits its last changes at the end of
+        // the turn in which that one is done.
         flush { [self] in
             flush { [self] in
                 device.close()
@@ -412,8 +411,8 @@ package final class Node {
         settings.waitForDisk()
     }
 
-    /// Lets the state go as the end of the process would, and finishes nothing. Its scheduler must run nothing of this
-    /// daemon any more.
+    /// Closes the state as the end of the process would, and finishes no work. The scheduler must run nothing of this
+    /// daemon afterwards.
     package func abandon() {
         isStopping = true
         files.close()
@@ -441,7 +440,7 @@ extension Node {
             // Each hello repeats the choice.
             guard relay.side(role).active != pairing else { return }
             relay.setActive(pairing, role: role)
-            // For an item that its app had put off.
+            // An app may have put an item off until its pairing is the active one (SES-88).
             starter?.itemsMayWait()
         case .retargeted(let app):
             relay.refresh(app, role: .secondary)
@@ -481,7 +480,7 @@ extension Node {
         directories.remove(pairing)
         delivery.removePairing(pairing, apps: Array(installed.state.records.keys))
         router.unpaired(pairing)
-        // A commit of its queues that was under way may have put a row back behind the first removal.
+        // Again: a commit of its queues that was under way may have written a row after the first removal.
         store.commit(DurableDelivery.removal(of: pairing), room: .reserve) { _ in }
         counterparts.remove(pairing)
         configuration.unpaired(pairing, targets: targets)

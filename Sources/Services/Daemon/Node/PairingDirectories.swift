@@ -9,7 +9,7 @@ import TandemStore
 /// Makes, names and removes the directories; confined to the daemon's loop.
 final class PairingDirectories {
     private static let folder = "pairings"
-    /// As many directories are made on the loop: each takes it some ten microseconds.
+    /// Up to this many directories are made on the loop, some ten microseconds each; the worker makes more.
     static let madeAtOnce = 16
 
     private struct Key: Hashable {
@@ -59,7 +59,7 @@ final class PairingDirectories {
     private let installed: CommittedState<InstalledApplications>
     private let scheduler: any Scheduler
     private let log: LogHandler
-    /// Of its own: files of items do not wait for what apps have left behind.
+    /// Not shared: files of items must not wait for the removal of what apps have left behind.
     private let worker: FileWorker
     private var paths: [Key: String] = [:]
     private var failed: [ApplicationIdentifier: Failure] = [:]
@@ -78,8 +78,8 @@ final class PairingDirectories {
         worker = FileWorker(for: scheduler)
     }
 
-    /// The path, made if it is missing: of a few, or of a new pairing. Nil if it cannot be made; the next registration
-    /// tries again, and so does the first call after a pause.
+    /// The path of the directory, which is made on the loop if it is missing. Nil if it cannot be made; the next
+    /// registration tries again, and so does the first call after a pause.
     func path(of app: ApplicationIdentifier, in pairing: UniqueIdentifier) -> String? {
         let key = Key(app: app, pairing: pairing)
         if let path = paths[key] { return path }
@@ -198,7 +198,7 @@ final class PairingDirectories {
         failed[app] = nil
         let applications = applications
         let name = app.description
-        // Unsafe, because a worker that closes calls back no more: what is left is removed at the next start.
+        // Unsafe, because a closed worker never calls back: the next start removes what is left.
         let failure: FileError? = await withUnsafeContinuation { continuation in
             worker.remove({ () throws(FileError) in
                 try applications.names().contains(name)

@@ -36,11 +36,11 @@ final class PairingService {
     /// The primary whose configuration the apps of this secondary have.
     private var activePrimary: UniqueIdentifier?
     private var isStopping = false
-    /// Of the warnings that peers cause: joins with made-up tokens, and hellos of other pairings.
+    /// Paces of warnings that peers cause: joins with made-up tokens, and hellos of other pairings.
     private var warningPaces = LogPaces<String>(burst: 1)
-    /// Of alarms about changed identifiers, by pairing (LIM-54); `ofLinks` admits all of them, as errors.
+    /// Paces of alarms about changed identifiers, by pairing (LIM-54). They are errors, which `ofLinks` does not limit.
     private var alarmPaces = LogPaces<UniqueIdentifier>(burst: 60)
-    /// Of new epochs, and of identifiers that have no room, by pairing.
+    /// Paces of lines about new epochs and identifiers without room, by pairing.
     private var linkPaces = LogPaces.ofLinks
     /// Identifiers that primaries have announced and that are not judged yet.
     private lazy var declarations = PendingAnnouncements<CustomIdentifier?>(on: scheduler) { [weak self] in
@@ -241,7 +241,8 @@ final class PairingService {
     func judge(_ join: JoinRequest, peer: KeyIdentifier, exporter: [UInt8]) async -> JoinVerdict {
         let circumstances = PairingRegistry.JoinCircumstances(
             peer: peer, exporter: exporter, newPairing: .random(), now: scheduler.wallNow)
-        // A join that is refused has one name, stored or not: another one would say that there is such a token (PAR-8).
+        // A refused join has the same name where its rows cannot be stored: another one would reveal that the token
+        // exists (PAR-8).
         var nameIfNotStored = RefusalName.stopping
         do throws(StoreError) {
             return try await commit { [self] next in
@@ -360,7 +361,7 @@ final class PairingService {
         }
     }
 
-    /// Removes what time has ended.
+    /// Removes lapsed pairings and expired tokens.
     private func expire() async {
         let now = scheduler.wallNow
         _ = try? await commit { [self] next in
@@ -515,7 +516,7 @@ extension LogEvent {
         LogEvent(.error, "not stored", .text("error", error.description))
     }
 
-    /// The disk ends no commit, or ends them again. A daemon that stops can only wait for such a disk.
+    /// The disk completes no commit, or completes them again. A daemon that stops can only wait for such a disk.
     static func stall(since: ClockReading?, of path: String) -> LogEvent {
         guard let since else { return LogEvent(.info, "the disk answers again", .text("store", path)) }
         return LogEvent(

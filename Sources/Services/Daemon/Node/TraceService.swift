@@ -1,5 +1,5 @@
 // Trace of a daemon (CTL-20): it notes and counts the steps of messages and items, and resumes the requests that follow
-// them. It forgets a follower that does not come back, so that the relay does no work for it.
+// them. The relay stops tracing messages some time after the last request that asked for them.
 
 import TandemBase
 import TandemOperations
