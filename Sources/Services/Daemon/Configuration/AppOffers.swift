@@ -176,7 +176,7 @@ final class AppOffers {
     private func ended(
         _ outcome: OfferOutcome, _ key: ConfigurationSlotKey, _ digest: [UInt8], since writes: Int
     ) {
-        // The rows have the offer, and the next start goes on from them.
+        // The offer is stored, and the next start continues it.
         if context.isStopping, outcome == .disconnected { return }
         let unjudged = self.unjudged(outcome, key, since: writes).flatMap { $0.digest == digest ? $0 : nil }
         let reply = unjudged == nil ? outcome.offerReply : nil
@@ -200,7 +200,7 @@ final class AppOffers {
                 } else {
                     await overdue(key, digest, because: outcome.name, outcome.lapse)
                 }
-            // The disk's fault, which must not burn a version.
+            // This is the disk's fault, and must not use up a version.
             case .notStored: await overdue(key, digest, because: "its verdict could not be stored", .notStored)
             }
             if !isAnswered { offerEnded(key) }

@@ -84,7 +84,7 @@ final class CarrierAnnouncements {
         announcing.request { [weak self] in self?.announce() }
     }
 
-    /// The keys of the secondaries first: under another one a statement has a higher epoch.
+    /// Notes the keys of the secondaries first: under another key a statement has a higher epoch.
     private func announce() {
         let marks = context.device.receivers.map { peer in
             (

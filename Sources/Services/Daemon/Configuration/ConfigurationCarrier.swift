@@ -17,10 +17,10 @@ import TandemWire
 final class ConfigurationCarrier {
     /// How far an item has come here.
     enum Passage {
-        /// It is done with: what follows from it is durable.
+        /// It has been processed, and the result is durable.
         case done
         case failed
-        /// The queue or the disk has no room for what follows from it now.
+        /// The queue or the disk has no room for the result now.
         case noRoom
     }
 
@@ -126,7 +126,8 @@ final class ConfigurationCarrier {
         let way = CarriedDeliveries.Way(
             nonce: item.id, application: item.queue.app, upstream: item.queue.pairing, downstream: downstream,
             to: carried.to, isKeyStatement: carried.isKeyStatement)
-        // First: an item whose way is forgotten would wait for ever, and nobody hears its report.
+        // Before their ways are forgotten: without its way an item would wait forever, and its report could not be
+        // sent on.
         for old in state.carried.displaced(by: way) where await !takeBack(old) { return .failed }
         let passed = OutboundItem(
             id: item.id, payload: downstream == carried.to ? carried.envelope : item.payload,
@@ -207,7 +208,7 @@ final class ConfigurationCarrier {
         if let nonce = ConfigurationReport.claimedNonce(carried.report),
             let way = state.carried.way(of: nonce, from: peer.pairing, about: carried.from)
         {
-            // However many a device sends about one item, the last one of each kind waits here.
+            // Of all reports of a device about one item only the last one of each kind waits here.
             let key = ConfigurationReport.claimedSupersedeKey(carried.report, of: nonce)
             let report = OutboundItem(id: item.id, payload: carried.bytes, supersedeKey: key)
             return .taken(await submit(report, way.application, to: way.upstream))

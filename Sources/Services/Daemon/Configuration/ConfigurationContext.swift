@@ -80,7 +80,7 @@ final class ConfigurationContext {
     /// The daemon stops and ends the connections of its apps: such an end says nothing about an app (CFG-62).
     var isStopping = false
     private let sink: LogHandler
-    /// Of the warnings, which peers cause, and of what the apps of each user cause (LIM-54).
+    /// Paces of the warnings, which peers cause, and of the lines that the apps of each user cause (LIM-54).
     private var paces = (peers: LogPaces.ofLinks, users: LogPaces<UInt32?>(burst: 20))
 
     init(

@@ -1,7 +1,7 @@
 // Configuration receiver: the receiving half of the one apply path (CFG-35). A slot judges the bytes that arrive, its
-// answer is written and committed, and only then anybody learns of it. Host apps bring keys with their registrations,
-// release waiting configurations, and answer offers. The receiver never decides a verdict: the slot does, and the
-// app's library, whose account of its starts the slot sees before each event (CFG-62).
+// answer is written and committed, and only then is it reported to anyone. Host apps bring keys with their
+// registrations, release waiting configurations, and answer offers. The receiver never decides a verdict: the slot
+// does, and the app's library, whose account of its starts the slot sees before each event (CFG-62).
 
 import TandemBase
 import TandemCrypto
@@ -218,7 +218,7 @@ final class ConfigurationReceiver {
                     let isFelt = judged.contains { !$0.transition.effects.isEmpty }
                     if hasGrown { chainHasGrown(subject, isFelt: isFelt) }
                     for step in judged {
-                        // Nothing becomes active here: all files may change after the commit.
+                        // Nothing becomes active here, so that all files may change after the commit.
                         _ = files.write(step.transition, of: step.key, .beforeCommit, in: state)
                         _ = files.write(step.transition, of: step.key, .afterCommit, in: state)
                         carryOut(step)
@@ -316,7 +316,7 @@ final class ConfigurationReceiver {
         noteReadsTrials()
         reportHeldFailures()
         tryFullQueues()
-        // First: an app whose files it finds repaired would not read them again.
+        // Before the repair, after which there is no difference that would make an app read its files again.
         for subject in delayed { checkFiles(of: subject, namesSchema: false) }
         repairFiles()
     }
@@ -327,10 +327,10 @@ final class ConfigurationReceiver {
         enqueue(key, room: .reserve) { slot, context in slot.permissionEnded(in: context) }
     }
 
-    /// Events of apps and ends of offers come once: what could not be stored of one is made up for (CFG-43).
+    /// Events of apps and ends of offers come once. One that could not be stored is made up for here (CFG-43).
     private func catchUp(_ key: ConfigurationSlotKey) {
         guard let slot = state.slots[key] else { return }
-        // As of now: events of later connections come behind this one. Offers as of its turn: one before it may offer.
+        // The connection as of now, because events of later ones follow; offers as of its turn: one may begin before.
         let arrival = context.isShown(key) ? apps.arrival(of: key.subject) : nil
         guard slot.isApplicationConnected != (arrival != nil) || slot.phase == .offered && !offers.isOpen(key)
         else { return }
@@ -471,7 +471,7 @@ final class ConfigurationReceiver {
         offers.disconnected(subject, ending)
         if ending != .switched { apps.disconnected(subject) }
         for key in state.slots.keys where key.subject == subject {
-            // The next connection may have begun when the event has its turn, and has said none of this.
+            // Looked at now: in the event's turn the next connection may have begun, which has said none of this.
             let (fault, cannotJudge) = (loadFault(of: state[key]), offers.answers.cannotJudge(state[key]))
             enqueue(key) { [self] slot, _ in
                 slot.note(fault, hasAnswered: false, cannotJudge: cannotJudge)

@@ -34,9 +34,9 @@ final class ConfigurationService {
     private let keys: KeyChanges
     private let carrier: ConfigurationCarrier
     private var lastTick: MonotonicTime
-    /// How often peers' apps were announced in the last time (LIM-134).
+    /// How often each peer's app was announced within the time of LIM-134.
     private var announcements: [QueueKey: Int] = [:]
-    /// The secondaries to which something could not be brought.
+    /// The secondaries for which a delivery could not be stored; they are served again later.
     private var unserved: Set<UniqueIdentifier> = []
     private let retry: LaterAttempt
 
@@ -109,7 +109,7 @@ final class ConfigurationService {
         }
     }
 
-    /// The daemon stops; before it tells its apps.
+    /// The daemon stops. Called before its apps learn of that.
     func stop() { context.isStopping = true }
 
     private func scheduleTick() {
@@ -136,7 +136,7 @@ final class ConfigurationService {
         _ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration,
         _ anchor: RegisteredAnchor? = nil
     ) {
-        // Its key may be older than its first registration.
+        // An operator may have trusted a key before the app first registered.
         let key = KeySubject(application: app, role: role)
         device.trustChanged(for: key, to: receiver.state.anchors[key].trust)
         receiver.connected(key, registration, anchor)

@@ -135,7 +135,7 @@ final class ConfigurationSlotFiles {
         }
         let hasFailed = differing[subject]?.failure != nil
         let slot = context.shownKey(of: subject).flatMap { state.slots[$0] }
-        // Before what may rest on it: the library would refuse a configuration without its keys.
+        // The chain first: the library would refuse a configuration without its keys.
         let hasChain = writeChain(of: subject, in: state, noting: &files)
         if !hasChain, ConfigurationFile.allCases.contains(where: { slot?.content(of: $0) != nil }) {
             return WrittenFiles()
@@ -299,7 +299,7 @@ final class ConfigurationSlotFiles {
                 let isWrittenOver = always && content != nil && !isOverwritten(subject, directory)
                 let comparison = compare(content, KeySetChainFile.name, directory)
                 if isWrittenOver || !comparison.isSame {
-                    // First: a write that fails may have replaced the file.
+                    // Counted before the write, which may fail after it has replaced the file.
                     chainWrites[subject, default: 0] += 1
                     files.add(KeySetChainFile.name, comparison)
                     if let content {

@@ -31,7 +31,7 @@ struct ConfigurationStatus {
         }
     }
 
-    /// Of one target the versions up to this one.
+    /// The versions up to this one that stay refused for a target.
     struct RefusedVersions: Sendable, Equatable {
         let target: PairedIdentifier
         let highest: UInt64

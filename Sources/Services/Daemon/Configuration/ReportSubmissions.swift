@@ -53,7 +53,7 @@ final class ReportSubmissions {
         }
     }
 
-    /// Of those that were submitted together one line.
+    /// Writes one line for all that were submitted together.
     private func refused(_ report: OwedReport, _ failure: DeliveryFailure) {
         underWay.remove(report.id)
         guard fullQueues.updateValue(.waiting, forKey: report.queue) != .waiting else { return }

@@ -12,7 +12,7 @@ struct SignerLooks {
         let isRevoked: Bool
     }
 
-    /// Of a slot that is closed the look stays, as its version mark does.
+    /// The look of a closed slot stays, as its version mark does.
     private var looks: [ConfigurationSlotKey: Look] = [:]
 
     /// - Parameters:

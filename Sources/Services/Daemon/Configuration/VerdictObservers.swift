@@ -1,5 +1,5 @@
-// Those who wait for an app's verdict: 'tandem apply' at a device's own daemon. Nobody owes them an answer: each waits
-// for as long as its caller said, and the configuration stays whatever they do.
+// Callers that wait for an app's verdict, such as 'tandem apply' at the device's own daemon. An app may never answer:
+// each caller waits for as long as it has said, and the configuration stays in any case.
 
 import TandemReactor
 import TandemSignedConfiguration
