@@ -394,13 +394,16 @@ final class PairingService {
     /// The join links that have not expired.
     var links: [JoinToken] { registry.state.tokens.current(now: scheduler.wallNow) }
 
-    /// Commits a change of what is known; false if it is not.
+    /// Commits a change, and then runs its effect; false, without either, if the change finds nothing to change (nil).
     private func commitIfKnown(
-        _ change: @escaping (inout PairingRegistry) -> [PairingChange]?
+        _ change: @escaping (inout PairingRegistry) -> [PairingChange]?, then effect: @escaping () -> Void = {}
     ) async throws(StoreError) -> Bool {
         try await commit { next in
             guard let changes = change(&next) else { return Commit([]) { false } }
-            return Commit(changes.map(\.rowChange)) { true }
+            return Commit(changes.map(\.rowChange)) {
+                effect()
+                return true
+            }
         }
     }
 
@@ -444,16 +447,9 @@ final class PairingService {
 
     /// Changes the address at which this secondary dials its primary; returns whether there is such a pairing.
     func setAddress(_ address: SocketAddress, of record: PairingRecord) async throws(StoreError) -> Bool {
-        try await commit { [self] next in
-            guard let changes = next.setAddress(address.description, of: record.pairing) else {
-                return Commit([]) { false }
-            }
-            let stored = next[record.pairing] ?? record
-            return Commit(changes.map(\.rowChange)) { [self] in
-                announce(stored)
-                return true
-            }
-        }
+        try await commitIfKnown(
+            { next in next.setAddress(address.description, of: record.pairing) },
+            then: { [self] in announce(self[record.pairing] ?? record) })
     }
 
     /// Chooses a pairing for its role; returns whether it was another one before, or nil for a pending one.
@@ -475,16 +471,11 @@ final class PairingService {
     func accept(
         _ offer: IdentifierClaim.Offer, of app: ApplicationIdentifier, pairing: UniqueIdentifier
     ) async throws(StoreError) -> Bool {
-        try await commit { [self] next in
-            let waiting = next.claim(of: app, in: pairing)?.offered
-            guard waiting == offer, let (_, changes) = next.acceptIdentifier(of: app, pairing: pairing) else {
-                return Commit([]) { false }
-            }
-            return Commit(changes.map(\.rowChange)) { [self] in
-                node?.follow(.retargeted(app))
-                return true
-            }
-        }
+        try await commitIfKnown(
+            { next in
+                guard next.claim(of: app, in: pairing)?.offered == offer else { return nil }
+                return next.acceptIdentifier(of: app, pairing: pairing)?.changes
+            }, then: { [self] in node?.follow(.retargeted(app)) })
     }
 
     enum VersionAllowance {
