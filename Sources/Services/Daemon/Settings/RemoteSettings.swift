@@ -307,10 +307,13 @@ final class RemoteSettings {
 
     /// Only a primary may ask, and only for what the app has opened to it.
     private func carryOut(_ query: SettingsQueryFrame) async throws(ControlFailure) -> PropertyListDictionary {
-        try checkPrimary(query.pairing)
+        guard device.role(query.pairing) == .secondary else {
+            throw ControlFailure(.wrongRole, "a primary's settings are its own")
+        }
         let edit = try SettingsEdit(query)
         do throws(SettingsFailure) {
-            try checkSide(of: query.app)
+            // A primary sees no more of this device's own primary's apps than of those that are not installed.
+            guard device.side(query.app) == .secondary else { throw .noSchema }
             switch ControlName(word: query.command) {
             case .settingsGet: return try await rows(query)
             case .settingsSchema:
@@ -328,17 +331,6 @@ final class RemoteSettings {
 
     /// An end uses only what both ends know.
     private func hasPages(_ query: SettingsQueryFrame) -> Bool { links[query.pairing]?.scope.hasPages == true }
-
-    private func checkPrimary(_ pairing: UniqueIdentifier) throws(ControlFailure) {
-        guard device.role(pairing) == .secondary else {
-            throw ControlFailure(.wrongRole, "a primary's settings are its own")
-        }
-    }
-
-    /// A primary sees no more of this device's own primary's apps than of those that are not installed.
-    private func checkSide(of app: ApplicationIdentifier) throws(SettingsFailure) {
-        guard device.side(app) == .secondary else { throw .noSchema }
-    }
 
     /// An edit, a press and a page cost this device more than they cost the primary (LIM-116).
     /// - Returns: whether the request still counts: the link may have ended meanwhile, or the pairing, and its edits
@@ -407,17 +399,13 @@ final class RemoteSettings {
         -> PropertyListDictionary
     {
         let editor = editor(query)
+        // The edits of a pairing that has ended are taken back by then.
+        let isStillAllowed = { [device] in device.allows(query) }
         switch edit {
         case .set(let change):
-            // The edits of a pairing that has ended are taken back by then.
-            return try await settings.set(
-                change, of: query.app, by: editor,
-                isStillAllowed: { [device] in device.allows(query) }
-            ).body
+            return try await settings.set(change, of: query.app, by: editor, isStillAllowed: isStillAllowed).body
         case .reset(let keys):
-            let done = try await settings.reset(
-                keys, of: query.app, by: editor,
-                isStillAllowed: { [device] in device.allows(query) })
+            let done = try await settings.reset(keys, of: query.app, by: editor, isStillAllowed: isStillAllowed)
             return ["keys": .array(done.map { .string($0) })]
         }
     }
