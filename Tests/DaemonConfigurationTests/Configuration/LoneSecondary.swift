@@ -96,7 +96,10 @@ final class LoneSecondary {
     func connect(
         _ registration: TandemSession.Registration = TandemSession.Registration(), _ anchor: RegisteredAnchor? = nil
     ) {
-        service.connected(queue.app, as: .secondary, registration, anchor)
+        service.connected(
+            ConnectedApplication(
+                app: queue.app, role: .secondary, user: 1, registration: registration, takesConfiguration: true,
+                anchor: anchor))
         scheduler.run()
     }
 

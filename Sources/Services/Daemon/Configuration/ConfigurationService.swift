@@ -131,15 +131,11 @@ final class ConfigurationService {
     }
 
     /// An app's receiving connection has registered.
-    /// - Parameter anchor: that of the registration, as ``readAnchor(_:of:as:)`` found it; nil if it was not asked.
-    func connected(
-        _ app: ApplicationIdentifier, as role: DeviceRole, _ registration: TandemSession.Registration,
-        _ anchor: RegisteredAnchor? = nil
-    ) {
+    func connected(_ application: ConnectedApplication) {
         // An operator may have trusted a key before the app first registered.
-        let key = KeySubject(application: app, role: role)
+        let key = KeySubject(application: application.app, role: application.role)
         device.trustChanged(for: key, to: receiver.state.anchors[key].trust)
-        receiver.connected(key, registration, anchor)
+        receiver.connected(key, application.registration, application.anchor)
     }
 
     /// An app's receiving connection is gone.

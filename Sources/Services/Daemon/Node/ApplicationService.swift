@@ -94,7 +94,7 @@ final class ApplicationService {
         await declare(application)
         // The app may have gone meanwhile, and come again with another registration.
         guard local.connected(application.app) == application else { return }
-        configuration.connected(application.app, as: application.role, application.registration, application.anchor)
+        configuration.connected(application)
     }
 
     /// Stores the app's identifier for this device; on a full disk later, if the app is still there.

@@ -113,7 +113,7 @@ final class SimulatedDevice {
             directory: { signed.directory(of: $0) },
             connected: { [weak self] application in
                 self?.declare(application.registration.identifier, for: application.app)
-                signed.connected(application.app, as: role, application.registration)
+                signed.connected(application)
                 if role == .secondary, let self { simulator?.announced(application.app, by: self) }
             },
             disconnected: { signed.disconnected($0.app, as: role, inOrder: $1) })
