@@ -15,6 +15,8 @@ import TandemWire
 
 /// One running daemon; confined to its loop.
 package final class Node {
+    private enum Phase { case running, stopping, closing }
+
     let options: NodeOptions
     let loop: any Scheduler
     let device: DeviceState
@@ -44,8 +46,7 @@ package final class Node {
     private let starter: AppStarter?
     /// The addresses that accept links, with the ports in effect.
     package private(set) var listening: [SocketAddress] = []
-    private var isStopping = false
-    private var isClosingStore = false
+    private var phase = Phase.running
     /// The store has failed for good and can promise nothing: the daemon must end with an error.
     package var onFatal: ((NodeError) -> Void)?
 
@@ -357,8 +358,8 @@ package final class Node {
 
     /// Lets accepted work finish, closes the store, and then calls back (SES-18).
     package func stop(completion: @escaping () -> Void) {
-        guard !isStopping else { return }
-        isStopping = true
+        guard phase == .running else { return }
+        phase = .stopping
         log(LogEvent(.info, "stopping"))
         health.stop()
         applications.stop()
@@ -380,8 +381,8 @@ package final class Node {
     private static var answerTime: Duration { .milliseconds(4500) }
 
     private func closeStore(_ completion: @escaping () -> Void) {
-        guard !isClosingStore else { return }
-        isClosingStore = true
+        guard phase == .stopping else { return }
+        phase = .closing
         delivery.stop()
         files.close()
         directories.close()
@@ -414,7 +415,7 @@ package final class Node {
     /// Closes the state as the end of the process would, and finishes no work. The scheduler must run nothing of this
     /// daemon afterwards.
     package func abandon() {
-        isStopping = true
+        phase = .closing
         files.close()
         directories.close()
         settings.close()
