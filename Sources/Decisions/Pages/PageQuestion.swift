@@ -373,8 +373,6 @@ package enum PressAnswer: Sendable, Equatable {
     /// The app does not do it now, and why.
     case refused(String)
 
-    package var isDone: Bool { if case .done = self { true } else { false } }
-
     package var body: PropertyListDictionary {
         switch self {
         case .done(let text?): ["done": true, "text": .string(text)]

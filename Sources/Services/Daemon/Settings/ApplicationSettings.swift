@@ -276,32 +276,33 @@ final class ApplicationSettings {
         _ key: String, of app: ApplicationIdentifier, by editor: SettingsEditor,
         isStillAllowed: () -> Bool = { true }
     ) async throws(ControlFailure) -> PropertyListDictionary {
-        let answer: PressAnswer?
-        var failure = PageQuestionFailure.wrongAnswer
+        let answer: Result<PressAnswer, PageQuestionFailure>
         do throws(PageQuestionFailure) {
-            answer = PressAnswer(
-                try await device.questions.ask(
-                    .press(key), of: app, for: editor.payer, by: editor.person, isStillAllowed: isStillAllowed))
+            let body = try await device.questions.ask(
+                .press(key), of: app, for: editor.payer, by: editor.person, isStillAllowed: isStillAllowed)
+            answer = PressAnswer(body).map { .success($0) } ?? .failure(.wrongAnswer)
         } catch {
             switch error {
             // The question has not reached the app.
             case .notRunning, .notAsked, .busy: throw ControlFailure(error)
             // It may have done it.
-            case .noAnswer, .wrongAnswer, .failed:
-                failure = error
-                answer = nil
+            case .noAnswer, .wrongAnswer, .failed: answer = .failure(error)
             }
         }
         let outcome =
-            answer.map { $0.isDone ? "done" : ControlFailureName.refused.rawValue }
-            ?? ControlFailureName.noAnswer.rawValue
+            switch answer {
+            case .success(.done): "done"
+            case .success(.refused): ControlFailureName.refused.rawValue
+            case .failure: ControlFailureName.noAnswer.rawValue
+            }
         let fields: [LogField] = [.text("app", "\(app)"), .outside("key", key), .text("outcome", outcome)]
         device.log(LogEvent(.info, "button pressed", fields: fields + editor.fields), editor.payer)
         switch answer {
-        case .done(let text?): return [BodyKey.text: .string(text)]
-        case .done(nil): return [:]
-        case .refused(let text): throw ControlFailure(.refused, text.isEmpty ? "the app does not do it" : text)
-        case nil: throw ControlFailure(failure)
+        case .success(.done(let text?)): return [BodyKey.text: .string(text)]
+        case .success(.done(nil)): return [:]
+        case .success(.refused(let text)):
+            throw ControlFailure(.refused, text.isEmpty ? "the app does not do it" : text)
+        case .failure(let failure): throw ControlFailure(failure)
         }
     }
 
