@@ -120,12 +120,8 @@ final class KeyChanges {
         do throws(StoreError) { ended = try await endRefused(subject) } catch { return .failed(ControlFailure(error)) }
         await advance(subject)
         guard isOfPrimary else { return .results([own(subject, envelope, ended)], ordinal: nil) }
-        let results =
-            if let question = question(subject, envelope) {
-                await chains.results(of: question, within: wait)
-            } else {
-                [ApplyResult]()
-            }
+        var results: [ApplyResult] = []
+        if let question = question(subject, envelope) { results = await chains.results(of: question, within: wait) }
         return .results([own(subject, envelope, ended)] + results, ordinal: chains.changes.ordinal)
     }
 

@@ -235,7 +235,7 @@ private struct BroadcastBatch {
     private(set) var origin: RelayPort?
     private(set) var frames = BroadcastFrames()
     private(set) var messages: [BroadcastLedger.Message] = []
-    private var passages: [RoutingHeader] = []
+    private var headers: [RoutingHeader] = []
     /// Pairings that could not take the first message; each of them fails each message.
     private var unreachable = 0
     private var needs: RelayPort.Abilities = []
@@ -260,14 +260,14 @@ private struct BroadcastBatch {
         if isEmpty { unreachable = port.application?.routes.unreachableCount ?? 0 }
         origin = port
         messages.append(message)
-        passages.append(header)
+        headers.append(header)
         needs.formUnion(header.needs)
         return true
     }
 
     mutating func address(to pairing: UniqueIdentifier) { frames.address(to: pairing) }
 
-    func isAgreed(_ index: Int, with port: RelayPort) -> Bool { port.takes(passages[index].needs) }
+    func isAgreed(_ index: Int, with port: RelayPort) -> Bool { port.takes(headers[index].needs) }
 
     /// Whether a receiver can take all frames.
     func fits(_ port: RelayPort) -> Bool {
@@ -284,7 +284,7 @@ private struct BroadcastBatch {
         origin = nil
         frames.removeAll()
         messages.removeAll(keepingCapacity: true)
-        passages.removeAll(keepingCapacity: true)
+        headers.removeAll(keepingCapacity: true)
         needs = []
     }
 }

@@ -219,18 +219,13 @@ struct DeviceKeys {
     }
 
     private static func found(_ name: String, in directory: OwnedDirectory) throws(NodeError) -> PrivateKey? {
-        guard let text = try read(name, in: directory) else { return nil }
-        do throws(KeyError) { return try PrivateKey(pem: text) } catch {
-            throw .key(path: "\(directory.path)/\(name)", error)
-        }
-    }
-
-    private static func read(_ name: String, in directory: OwnedDirectory) throws(NodeError) -> SecretBytes? {
+        let text: SecretBytes
         do throws(FileError) {
             guard var bytes = try directory.read(name, limit: longestFile, trust: .ownAndPrivate) else { return nil }
-            return SecretBytes(taking: &bytes)
-        } catch {
-            throw .file(error)
+            text = SecretBytes(taking: &bytes)
+        } catch { throw .file(error) }
+        do throws(KeyError) { return try PrivateKey(pem: text) } catch {
+            throw .key(path: "\(directory.path)/\(name)", error)
         }
     }
 
