@@ -51,15 +51,15 @@ open class Configuration: @unchecked Sendable {
         var pages = settingsBundle.map { SettingsBundleFiles($0).read(region: manifest.region) } ?? SettingsBundle()
         let schema = SettingsSchema(pages.refine(discovery.declarations))
         for (index, property) in discovery.properties.enumerated() { property.bind(to: store, at: index) }
-        let ofPages = pages.defaults(of: schema)
-        let ofDefaults = store.open(schema, defaults: ofPages) { reset() }
-        pages.compare(store.defaults, with: ofPages, of: schema)
-        // The declared defaults that reset() replaced are not asked for; what it left is.
-        let ofSchema = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
+        let pageDefaults = pages.defaults(of: schema)
+        let defaultProblems = store.open(schema, defaults: pageDefaults) { reset() }
+        pages.compare(store.defaults, with: pageDefaults, of: schema)
+        // Faults of declared defaults do not count: `reset()` may have replaced them, and what it left has been judged.
+        let schemaProblems = schema.problems.filter { if case .defaultValue = $0 { false } else { true } }
         let sync = SyncRules(self)
         store.markRemovals(of: sync.names)
         let found =
-            discovery.problems + ofSchema + ofDefaults + ConversionRules(self).problems + manifest.problems
+            discovery.problems + schemaProblems + defaultProblems + ConversionRules(self).problems + manifest.problems
             + sync.problems(in: schema) + rules.problems
         problems.withLock { $0 = found }
         policy.judge(found)

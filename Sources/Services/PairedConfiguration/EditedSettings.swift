@@ -48,7 +48,7 @@ final class EditedSettings: Sendable {
             return
         }
         let taken = store.schema.taken(edits)
-        // An edit that is gone has the origin that it had.
+        // The end of a primary's edit is a change by the counterpart, too.
         let former = state.counterparts.filter { taken.values[$0] == nil }
         store.replaceEdits(
             taken.values, ofCounterparts: taken.counterparts.union(former), choices: edits.choices)

@@ -53,7 +53,7 @@ final class StoredPreferences: Sendable {
         }
         state.withLock { $0.observations = [pending] + [changes].compactMap(\.self) }
         if values.isPending { pended() }
-        // The process that had it need not change it, so that no edit would be seen.
+        // Tried again soon: the process that uses the store may not change it, and then no change would be observed.
         if isInUse { schedule() }
     }
 

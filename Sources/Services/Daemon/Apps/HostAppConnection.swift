@@ -33,10 +33,10 @@ final class HostAppConnection {
 
     /// Requests that one connection may have open (LIM-18): a person's or a script's, never a flood.
     private static var openControlLimit: Int { 64 }
-    /// One array for all that have them all, as most do.
+    /// One array for all connections whose clients know every capability, as most do.
     private static let allCapabilities = Capability.allCases
 
-    // Nothing weak may refer to this, nor anything be added lightly: thousands are idle, and each is to be small.
+    // No weak reference to this, and no property without need: thousands are idle, and each must be small.
     let number: ConnectionNumber
     let channel: FrameChannel
     private let endpoint: LocalEndpoint
@@ -258,7 +258,7 @@ final class HostAppConnection {
     /// From `register` to `registered` (SES-6): the app's owner first, then its receiver, and only then a port of the
     /// relay.
     private func admit(_ registering: ConnectedApplication, _ capabilities: [Capability]) {
-        // Else it would get items, and the attempts of no handler would count.
+        // Otherwise the app would get items, and each would use up an attempt without a handler.
         guard !endpoint.isStopping else { return refuse(.daemonStops) }
         var application = registering
         let (app, receives) = (application.app, application.registration.receives)

@@ -175,8 +175,8 @@ final class LocalAccounts {
 
     // MARK: log
 
-    /// Logs an event that a user has caused; only so many in a minute (LIM-54). Others than warnings are one for each
-    /// application that a user may have.
+    /// Logs an event that a user has caused; only so many in a minute (LIM-54). Of info events as many pass as a user
+    /// may have applications.
     func log(_ event: LogEvent, of user: UInt32) {
         let line: LogEvent? =
             switch event.level {

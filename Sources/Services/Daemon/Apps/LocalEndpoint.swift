@@ -336,7 +336,7 @@ package final class LocalEndpoint {
         return admission
     }
 
-    /// The connection takes the app's messages no more.
+    /// The connection no longer takes the app's messages.
     func release(_ app: ApplicationIdentifier, from connection: HostAppConnection) {
         if receivers[app] === connection { receivers[app] = nil }
     }

@@ -99,7 +99,7 @@ package final class LinkContext {
         return identity
     }
 
-    /// Without another handshake for this long there was the last of them for now.
+    /// The time without a handshake after which a group of peers counts as connected.
     private static var rest: Duration { .milliseconds(250) }
 
     /// A handshake takes several times the memory that its link keeps, and leaves it in pieces between what others

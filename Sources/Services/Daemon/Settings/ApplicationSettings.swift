@@ -196,7 +196,7 @@ final class ApplicationSettings {
         let keys = new.values.keys + new.nothing + choices.keys
         let edit: Edit = { [marks] values, edits, document throws(SettingsPayloadError) in
             let (secrets, code) = (document.listSecrets, marks.code(of: app))
-            // Of what the editor may not edit, a tag would say whether there is an edit.
+            // Only tags of keys that the editor may edit: another one would reveal whether its key has an edit.
             let tags = new.tags.compactMapValues { key, tag in
                 values[key] != nil && document.opens(key, to: editor.author) ? tag : nil
             }
@@ -362,7 +362,7 @@ final class ApplicationSettings {
         let (result, hasChanged) = try await read(app, for: request) {
             [marks] folder throws(SettingsFailure) -> (Edited, Bool) in
             let (edited, hasChanged) = try folder.change(keys, by: author, change)
-            // Only now: a change that is refused or not stored leaves the list as its readers know it.
+            // Not before: after a change that is refused or not stored, the marks that readers have must stay good.
             if edited.hasSecrets { marks.renew(app) }
             return (edited, hasChanged)
         }
