@@ -39,6 +39,8 @@ FILES = [
     ("task below", "Sources/Machinery/Reactor/Planted.swift", "let task = Task { 1 }\n", "tasks start in"),
     ("unfinished", "Sources/Values/Base/Planted.swift", "// TO" + "DO: later\n", "finish it"),
     ("long function", "Sources/Values/Base/Planted.swift", "func long() {\n" + "    run()\n" * 61 + "}\n", "of 61 lines"),
+    ("long function behind a default", "Sources/Values/Base/Planted.swift",
+     "func long(_ run: () -> Int = { 1 }) {\n" + "    run()\n" * 61 + "}\n", "of 61 lines"),
     ("lock", "Sources/Machinery/Store/Planted.swift", "let lock = NSLock()\n", "Mutex and Atomic only"),
     ("unknown clause", "Sources/Values/Base/Planted.swift", "// As FRM-" + "99 says.\n", "does not exist in Protocol"),
     ("fragment", "Sources/Values/Base/Planted+Topic.swift", "extension Planted { func more() {} }\n", "no extension makes"),

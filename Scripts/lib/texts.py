@@ -108,7 +108,8 @@ def word_problems(where, text, rules):
 
 def function_problems(where, text):
     """Functions too long to be read at once."""
-    for found in re.finditer(r"\b(?:func\s+[^\s(<]+|init[?(<])[^{}]*\{", text):
+    # The braces of a default, one within another at most, are not those of the body.
+    for found in re.finditer(r"\b(?:func\s+[^\s(<]+|init[?(<])(?:= \{(?:[^{}]|\{[^{}]*\})*\}|[^{}])*\{", text):
         depth, end = 1, found.end()
         while depth and end < len(text):
             depth += {"{": 1, "}": -1}.get(text[end], 0)

@@ -89,22 +89,11 @@ package final class Node {
         pairings = PairingService(
             CommittedState(try device.registry(), in: store), own: own, vendor: vendor, installed: installed,
             scheduler: loop, log: log)
-
         counters = Counters()
         tracing = TraceService(loop, counters: counters)
         relay = Relay(
             scheduler: loop, devices: PerRole(primary: vendor, secondary: vendor), counters: counters, log: log)
-        let userOf = { [installed] (app: ApplicationIdentifier) in installed.state[app]?.user }
-        files = FileDelivery(
-            in: device.directory, scheduler: loop, userOf: userOf,
-            inbox: { app throws(FileError) in
-                guard let user = userOf(app) else { return nil }
-                let directory = try device.applications.directory(
-                    named: app.description, mode: 0o750, owner: user)
-                return AppInbox(of: directory, owner: user)
-            }, counters: counters, log: log)
-        delivery = DurableDelivery(
-            store: store, files: files, scheduler: loop, userOf: userOf, counters: counters, log: log)
+        (files, delivery) = Self.delivery(of: device, in: store, installed, scheduler: loop, counters, log)
         local = LocalSides(
             LocalEndpoint.Options(role: options.role, device: vendor, software: software, daemonUser: Linux.user),
             relay: relay, owners: applications.records.mapValues(\.ownership),
@@ -115,13 +104,7 @@ package final class Node {
         self.applications = ApplicationService(
             installed, at: local, delivery: delivery, configuration: configuration, directories: directories, log: log)
         settings = Self.settings(of: self.applications, local, configuration, in: device.applications, log)
-        remoteSettings = RemoteSettings(
-            settings,
-            device: RemoteSettings.Surroundings(
-                role: { [pairings] in pairings[$0].flatMap { $0.state == .active ? $0.role : nil } },
-                name: { [pairings] in pairings[$0]?.name ?? "" },
-                schema: { [relay] in relay.announcement(of: $1, at: $0, role: .primary)?.schema },
-                side: { [local] in local.side(of: $0) }), scheduler: loop)
+        remoteSettings = Self.remoteSettings(settings, pairings, local)
         router = DeviceRouter(
             endpoint: local[options.role], other: local[options.role.counterpart], delivery: delivery,
             configuration: configuration)
@@ -138,17 +121,32 @@ package final class Node {
         health = HealthService(
             pairings: pairings, links: links, relay: relay, delivery: delivery, configuration: configuration,
             store: store, isStateInPlace: { [device] in device.isInPlace }, scheduler: loop)
-        if let processes {
-            starter = AppStarter(
-                options.wake, sockets: options.sockets, loop: processes, log: log,
-                hasItems: { [delivery, local] in delivery.hasDueItems(for: $0, where: local.isServed) },
-                ownership: { [installed] in installed.state[$0]?.ownership })
-        } else {
-            starter = nil
+        starter = processes.map { [delivery, local, installed] loop in
+            AppStarter(
+                options.wake, sockets: options.sockets, loop: loop, log: log,
+                hasItems: { delivery.hasDueItems(for: $0, where: local.isServed) },
+                ownership: { installed.state[$0]?.ownership })
         }
         if let diskPatience { store.watchDisk(for: diskPatience) }
         introduceParts()
         try restore()
+    }
+
+    private static func delivery(
+        of device: DeviceState, in store: LoopStore, _ installed: CommittedState<InstalledApplications>,
+        scheduler: any Scheduler, _ counters: Counters, _ log: @escaping LogHandler
+    ) -> (FileDelivery, DurableDelivery) {
+        let userOf = { (app: ApplicationIdentifier) in installed.state[app]?.user }
+        let files = FileDelivery(
+            in: device.directory, scheduler: scheduler, userOf: userOf,
+            inbox: { app throws(FileError) in
+                guard let user = userOf(app) else { return nil }
+                let directory = try device.applications.directory(named: app.description, mode: 0o750, owner: user)
+                return AppInbox(of: directory, owner: user)
+            }, counters: counters, log: log)
+        let delivery = DurableDelivery(
+            store: store, files: files, scheduler: scheduler, userOf: userOf, counters: counters, log: log)
+        return (files, delivery)
     }
 
     private static func configuration(
@@ -198,6 +196,15 @@ package final class Node {
                 }
             })
         return ApplicationSettings(in: directory, device: device, scheduler: scheduler)
+    }
+
+    private static func remoteSettings(
+        _ settings: ApplicationSettings, _ pairings: PairingService, _ local: LocalSides
+    ) -> RemoteSettings {
+        let device = RemoteSettings.Surroundings(
+            role: { pairings[$0].flatMap { $0.state == .active ? $0.role : nil } }, name: { pairings[$0]?.name ?? "" },
+            schema: { local.relay.announcement(of: $1, at: $0, role: .primary)?.schema }, side: local.side)
+        return RemoteSettings(settings, device: device, scheduler: local.scheduler)
     }
 
     // MARK: composition
