@@ -113,12 +113,7 @@ package final class LinkAcceptor {
 /// the peer is a stranger. An unknown pin may send one small `join` and nothing else; a known one says hello and
 /// becomes a link. While the device judges, nothing more is read. Confined to the loop's thread.
 private final class AcceptedConnection {
-    private enum Phase {
-        case securing
-        case greeting(KeyIdentifier)
-        case judging
-        case over
-    }
+    private enum Phase { case securing, greeting, judging, over }
 
     let number: UInt64
     private let context: LinkContext
@@ -126,6 +121,7 @@ private final class AcceptedConnection {
     /// Nil once the connection is over, or has become a link.
     private weak var acceptor: LinkAcceptor?
     private var phase = Phase.securing
+    /// The peer's, once TLS has proved it.
     private var pin: KeyIdentifier?
     /// The pairing that the peer's hello names.
     private var claimed: UniqueIdentifier?
@@ -168,7 +164,7 @@ private final class AcceptedConnection {
         channel.frames.pauseReading()
         context.scheduler.start { [self] in
             let verdict = await judgement()
-            if case .judging = phase { answer(verdict) }
+            if phase == .judging { answer(verdict) }
         }
     }
 
@@ -251,7 +247,7 @@ extension AcceptedConnection: FrameChannelDelegate {
     func channelDidOpen(_ frames: FrameChannel) {
         guard let pin = channel.tls.peerPin else { return channel.cut(.notSecured(.noCertificate)) }
         self.pin = pin
-        phase = .greeting(pin)
+        phase = .greeting
         isStranger = context.host?.isPinned(pin) != true
         if isStranger { return }
         channel.frames.limit = Limits.helloFrame
@@ -259,7 +255,7 @@ extension AcceptedConnection: FrameChannelDelegate {
     }
 
     func channel(_ frames: FrameChannel, didReceive frame: Frame) {
-        guard case .greeting(let pin) = phase else { return }
+        guard phase == .greeting, let pin else { return }
         let envelope: Envelope
         do throws(WireError) { envelope = try Envelope(reading: frame) } catch {
             return refuse(error.refusalName, "\(error)")
