@@ -99,7 +99,7 @@ package final class Node {
             relay: relay, owners: applications.records.mapValues(\.ownership),
             installed: { [installed] in installed.state[$0]?.role }, log: log)
         configuration = try Self.configuration(
-            options, device, delivery, store, pairings, installed, counterparts, local, relay, log)
+            options, device, delivery, store, pairings, installed, counterparts, local, log)
         directories = PairingDirectories(in: device.applications, of: installed, scheduler: loop, log: log)
         self.applications = ApplicationService(
             installed, at: local, delivery: delivery, configuration: configuration, directories: directories, log: log)
@@ -152,10 +152,10 @@ package final class Node {
     private static func configuration(
         _ options: NodeOptions, _ device: DeviceState, _ delivery: DurableDelivery, _ store: LoopStore,
         _ pairings: PairingService, _ installed: CommittedState<InstalledApplications>, _ counterparts: Counterparts,
-        _ local: LocalSides, _ relay: Relay, _ log: @escaping LogHandler
+        _ local: LocalSides, _ log: @escaping LogHandler
     ) throws(NodeError) -> ConfigurationService {
         let host = NodeConfigurationHost(
-            pairings: pairings, counterparts: counterparts, installed: installed, local: local, relay: relay)
+            pairings: pairings, counterparts: counterparts, installed: installed, local: local)
         return try device.reading {
             try ConfigurationService(
                 ConfigurationService.Options(

@@ -12,17 +12,15 @@ final class NodeConfigurationHost: ConfigurationHost {
     private let counterparts: Counterparts
     private let apps: CommittedState<InstalledApplications>
     private let local: LocalSides
-    private let relay: Relay
 
     init(
         pairings: PairingService, counterparts: Counterparts, installed apps: CommittedState<InstalledApplications>,
-        local: LocalSides, relay: Relay
+        local: LocalSides
     ) {
         self.pairings = pairings
         self.counterparts = counterparts
         self.apps = apps
         self.local = local
-        self.relay = relay
     }
 
     func target(of app: ApplicationIdentifier, as role: DeviceRole) -> PairedIdentifier? {
@@ -42,7 +40,7 @@ final class NodeConfigurationHost: ConfigurationHost {
     func installed(at pairing: UniqueIdentifier) -> Set<ApplicationIdentifier> { counterparts[pairing] }
 
     func hasInstalled(_ app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> Bool {
-        relay.announcement(of: app, at: pairing, role: .primary)?.isInstalled ?? false
+        local.relay.announcement(of: app, at: pairing, role: .primary)?.isInstalled ?? false
     }
 
     func owner(of app: ApplicationIdentifier) -> UInt32? { apps.state[app]?.user }
@@ -50,14 +48,14 @@ final class NodeConfigurationHost: ConfigurationHost {
     func side(of app: ApplicationIdentifier) -> DeviceRole? { apps.state[app]?.role }
 
     func trust(of app: ApplicationIdentifier, at pairing: UniqueIdentifier) -> TrustMark {
-        relay.announcement(of: app, at: pairing, role: .primary)?.trust ?? .unnamed
+        local.relay.announcement(of: app, at: pairing, role: .primary)?.trust ?? .unnamed
     }
 
     func trustChanged(for subject: KeySubject, to mark: TrustMark) {
         guard let record = apps.state[subject.application], record.role == subject.role, !record.isReserved else {
             return
         }
-        relay.install(subject.application, on: relay.side(subject.role), trust: mark)
+        local.relay.install(subject.application, on: local.relay.side(subject.role), trust: mark)
     }
 
     func offer(
