@@ -115,6 +115,37 @@ import Testing
         #expect(try keys.map { try spool.read($0) != nil } == [false, true])
     }
 
+    @Test("LIM-43: a file that its app was given and has not handled counts also after a restart")
+    func receivedFilesCount() throws {
+        let (temporary, pair) = (TemporaryDirectory(), try DeliveryPair())
+        let receiver = pair.receiver
+        let file = FileManifest(FileDescription(name: "x", size: 100), digest: [UInt8](repeating: 7, count: 32))
+        receiver.verdict = { _ in .none }
+        pair.sender.link()
+        pair.sender.submit(OutboundItem(id: .random(), payload: try Body.bytes(file.dictionary)), to: .file)
+        pair.advance(1)
+        #expect(receiver.received.count == 1)
+        let directory = try OwnedDirectory(path: temporary.path("state"))
+        // Files have come before; the bytes of this one are in its app's directory.
+        _ = try FileSpool(hashed: "partial", in: directory)
+            .open(SpoolKey(pairing: receiver.pairing, app: receiver.app, item: .random()))
+        let files = FileDelivery(
+            in: directory, scheduler: pair.scheduler, limits: FileLimits { $0.received = 150 }, inbox: { _ in nil })
+        defer { files.close() }
+        var sent: [Envelope] = []
+        let again = DurableDelivery(store: receiver.rows, files: files, scheduler: pair.scheduler)
+        again.connect(send: { envelope, _ in sent.append(envelope) }, onEvent: { _ in })
+        again.setPairing(receiver.pairing, epoch: 1)
+        try again.restore { try receiver.read($0) }
+        again.restoreFiles(of: [receiver.pairing], apps: [receiver.app])
+        files.waitForDisk()
+        pair.scheduler.run()
+        let next = Envelope(
+            .item, app: receiver.app, pairing: receiver.pairing, id: .random(), channel: .file, sequence: 2)
+        #expect(again.receive(try next.with(body: file.dictionary)))
+        #expect(sent.map(\.name) == ["queue-full"])
+    }
+
     @Test func `DEL-31: a start removes what is left of a pairing that ended on a full disk`() throws {
         let scheduler = ManualScheduler()
         let memory = MemoryStore()

@@ -76,9 +76,10 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     }
 
     /// The items whose files must stay: their handler has not returned, or they are dead letters.
-    package var itemsWithFiles: Set<UniqueIdentifier> {
-        Set((records.deadLetters + records.unfinished()).compactMap(\.id))
-    }
+    package var itemsWithFiles: Set<UniqueIdentifier> { Set(recordsWithFiles.compactMap(\.id)) }
+
+    /// The records of these items.
+    package var recordsWithFiles: [InboundRecord] { records.deadLetters + records.unfinished() }
 
     // MARK: arrival
 

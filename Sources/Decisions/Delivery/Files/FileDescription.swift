@@ -8,6 +8,9 @@ package import TandemWire
 /// One file of a queue: its item's key.
 package typealias FileKey = ItemKey
 
+/// The file of a stored item, and its bytes.
+package typealias StoredFile = (file: FileKey, size: Int64)
+
 /// A file as its app describes it: the body of `submit` (FIL-2).
 package struct FileDescription: Sendable, Equatable {
     /// As the sender calls it; a text, never a path.

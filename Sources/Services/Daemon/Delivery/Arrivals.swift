@@ -180,9 +180,11 @@ package final class Arrivals {
     }
 
     /// The items of the channel `file` whose bytes must stay when the daemon starts.
-    var itemsWithFiles: [FileKey] {
+    var itemsWithFiles: [StoredFile] {
         ledgers.filter { $0.key.channel.properties.hasFile }.flatMap { key, ledger in
-            ledger.machine.itemsWithFiles.map { FileKey(key, $0) }
+            ledger.machine.recordsWithFiles.compactMap { record in
+                record.id.map { (file: FileKey(key, $0), size: Int64(record.contentSize)) }
+            }
         }
     }
 

@@ -328,9 +328,12 @@ final class FileArrivals {
     }
 
     /// Removes the files of other pairings, and counts those that are there.
-    func restore(_ pairings: Set<UniqueIdentifier>) {
+    /// - Parameter stored: the files of stored items, with their sizes. Some are in the directories of their apps by
+    ///   now, where the count of those that are there does not find them.
+    func restore(_ pairings: Set<UniqueIdentifier>, stored: [StoredFile]) {
         let partials = environment.partials
         environment.clear("removing orphans") { () throws(FileError) in try partials.removal(butOf: pairings) }
+        for (key, size) in stored { received.set(key, of: key.queue.pairing, size: size) }
         received.beginRestoring()
         environment.count({ () throws(FileError) in try partials.sizes(of: pairings) }) { [weak self] found in
             self?.received.restore(found.map { ($0.file, $0.file.queue.pairing, $0.size) })

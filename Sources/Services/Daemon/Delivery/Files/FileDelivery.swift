@@ -109,12 +109,12 @@ package final class FileDelivery {
     ///   - received: items whose handler has not returned, and dead letters.
     ///   - apps: all that may have files.
     package func restore(
-        sent: [FileKey], received: [FileKey], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]
+        sent: [FileKey], received: [StoredFile], pairings: Set<UniqueIdentifier>, apps: [ApplicationIdentifier]
     ) {
         guard environment.spool.exists || environment.partials.exists else { return }
         uploads.restore(sent)
-        arrivals.restore(pairings)
-        offers.restore(received, pairings: pairings, apps: apps)
+        arrivals.restore(pairings, stored: received)
+        offers.restore(received.map(\.file), pairings: pairings, apps: apps)
     }
 
     /// The link of a pairing is gone.
