@@ -41,10 +41,13 @@ import Testing
         #expect(queue.count == 3 && queue.ownCount == 0, "they are the former application's")
         #expect(!rows(cleared.changes).contains(.outboundItem))
         #expect(queue.stored(through: 3, at: reading(2)).finished.isEmpty)
-        let ended = queue.ended(1, .handled, at: reading(2))
-        let silence: OutboundEffect = .finishedSilently(identifier(1))
-        #expect(ended.effects == [silence, .sendOutcomeAck(sequence: 1)], "no application awaits the end")
-        for sequence: UInt64 in [2, 3] { _ = queue.ended(sequence, .withdrawn(.cancelled), at: reading(2)) }
+        for number: UInt8 in [1, 2] {
+            let ended = queue.ended(UInt64(number), .handled, at: reading(2))
+            let silence: OutboundEffect = .finishedSilently(identifier(number))
+            #expect(ended.effects == [silence, .sendOutcomeAck(sequence: UInt64(number))], "nobody awaits the end")
+            #expect(ended.atOnce.isEmpty, "nor hears that it was stored")
+        }
+        _ = queue.ended(3, .withdrawn(.cancelled), at: reading(2))
         #expect(queue.count == 0 && !queue.hasUnacknowledged)
         #expect(try queue.enqueue(item(4), at: reading(3)).sent == [4])
     }

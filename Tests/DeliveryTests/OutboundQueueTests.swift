@@ -171,6 +171,29 @@ import Testing
         #expect(ended.effects.last == .sendOutcomeAck(sequence: 1))
     }
 
+    @Test(
+        "DEL-15: an item that is being taken back is reported as stored by its outcome only, and before its end",
+        arguments: [Outcome.handled, .withdrawn(.cancelled)])
+    func takenBackBeforeStored(_ outcome: Outcome) throws {
+        var disk = Disk<OutboundEffect>()
+        var events = [try queue.enqueue(item(1), at: reading(0)), queue.linkOpened(received: 0, at: reading(0))]
+        events.append(queue.cancel(identifier(1), at: reading(1)).1)
+        let covered = queue.stored(through: 1, at: reading(2))
+        #expect(covered.atOnce.isEmpty, "the peer may have the gap only")
+        for event in events + [covered] {
+            disk.submit(event.changes, event.effects)
+            _ = disk.commitNext()
+        }
+        var restarted = try disk.outboundQueue(at: reading(3), limits: DeliveryLimits())
+        for _ in 0..<2 {
+            #expect(queue.record(of: identifier(1))?.phase == .sent(sequence: 1) && queue.lastStored == 1)
+            let ended = queue.ended(1, outcome, at: reading(4))
+            #expect(ended.atOnce == (outcome == .handled ? [.stored(identifier(1))] : []))
+            #expect(ended.finished == [outcome])
+            swap(&queue, &restarted)
+        }
+    }
+
     @Test func cancellingIsDefinite() throws {
         for number in 1...3 { _ = try queue.enqueue(item(UInt8(number)), at: reading(0)) }
         #expect(queue.cancel(identifier(9), at: reading(0)).0 == .unknown)

@@ -287,8 +287,9 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         guard sequence <= lastSent, sequence > 0 else { return OutboundTransition(effects: [.violation]) }
         return transition(at: reading) { queue, transition in
             if let record = queue.records.table.record(sequence: sequence) {
-                // The acknowledgement that it was stored may have been lost with a link.
-                let isNews = record.phase == .sent(sequence: sequence) && outcome.wasStored
+                // The `stored` may have been lost with a link, or may have been that of the item's gap. It is not for a
+                // former application's item: another application may have its name by now (SES-73).
+                let isNews = record.phase == .sent(sequence: sequence) && outcome.wasStored && !record.isCleared
                 if isNews { transition.atOnce.append(.stored(record.id)) }
                 queue.finish(record, outcome, &transition)
             }
@@ -296,17 +297,16 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
     }
 
-    /// The header's row says for all of them that the peer has stored them.
+    /// The header's row says for all of them that the peer has stored them. Of an item that was taken back the peer may
+    /// have the gap only: the outcome says whether it has the item.
     private mutating func acknowledge(through sequence: UInt64, _ transition: inout OutboundTransition) {
         guard sequence > lastStored else { return }
         for number in lastStored + 1...sequence {
-            guard var record = records.table.record(sequence: number) else { continue }
+            guard var record = records.table.record(sequence: number), record.withdrawal == nil else { continue }
             record.phase = .stored(sequence: number)
-            if record.withdrawal == nil {
-                // The last progress of a file is reported while its bytes are there.
-                transition.atOnce.append(.stored(record.id))
-                transition.removeLongBody(of: record, in: key)
-            }
+            // The last progress of a file is reported while its bytes are there.
+            transition.atOnce.append(.stored(record.id))
+            transition.removeLongBody(of: record, in: key)
             records.set(record)
         }
         journal.acknowledge(through: sequence)

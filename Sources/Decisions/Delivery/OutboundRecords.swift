@@ -168,9 +168,10 @@ package struct OutboundRecord: Sendable, Equatable {
     /// Whether only the peer has it and decides how it ends. A new epoch loses that end (DEL-10).
     package var isLostByEpoch: Bool { if case .stored = phase { withdrawal == nil } else { false } }
 
-    /// The record as the header's row completes it: the peer has stored what was sent up to this sequence.
+    /// The record as the header's row completes it: the peer has stored what was sent up to this sequence, and the gap
+    /// at least of what was taken back.
     func stored(through last: UInt64) -> Self {
-        guard case .sent(let sequence) = phase, sequence <= last else { return self }
+        guard case .sent(let sequence) = phase, sequence <= last, withdrawal == nil else { return self }
         var record = self
         record.phase = .stored(sequence: sequence)
         return record
