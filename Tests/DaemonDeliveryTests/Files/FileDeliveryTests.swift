@@ -379,4 +379,13 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         devices.sender.files.sentItemStored(devices.key(1).id, in: devices.queue)
         #expect(devices.sender.told.count { $0.offset == 700_001 && $0.name == "transferred" } == 1)
     }
+
+    @Test("FIL-10: the receiving app learns once that a file is complete, also an empty one", arguments: [0, 1])
+    func wholeIsTold(_ size: Int) throws {
+        devices.tell(try #require(devices.handOver(content(size), name: "x")).get())
+        devices.run()
+        let received = devices.receiver.told.filter { $0.name == "transferred" }
+        #expect(received.map(\.offset) == [UInt64(size)])
+        #expect(try received.last?.dictionaryBody() == ["name": "x", "size": .integer(Int64(size))])
+    }
 }

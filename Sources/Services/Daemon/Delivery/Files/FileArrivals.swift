@@ -234,6 +234,8 @@ final class FileArrivals {
 
     private func verify(_ arrival: FileArrival) {
         guard let file = arrival.file else { return }
+        // No part was written in this run of an empty file, or of one that was complete at the start.
+        reportProgress(of: arrival)
         environment.worker.attempt({ () throws(FileError) in try file.finish() }) { [self] result in
             guard !arrival.isOver else { return }
             switch result {
