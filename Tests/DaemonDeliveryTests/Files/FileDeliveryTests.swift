@@ -388,4 +388,21 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(received.map(\.offset) == [UInt64(size)])
         #expect(try received.last?.dictionaryBody() == ["name": "x", "size": .integer(Int64(size))])
     }
+
+    @Test("FIL-9, LIM-31: a receiver asks again 30 s after the last part, whenever that came")
+    func silence() throws {
+        let bytes = content(100_000)
+        devices.tell(try #require(devices.handOver(bytes)).get())
+        // The parts that the first request brings are lost.
+        devices.run(chunks: 0)
+        advance(1)
+        #expect(devices.receiver.files.receive(devices.chunk(Array(bytes[..<65_536]), at: 0, of: devices.key(1))))
+        devices.settle()
+        devices.receiver.sent = []
+        advance(29)
+        #expect(devices.receiver.sent.isEmpty)
+        advance(1)
+        let asked = try #require(devices.receiver.sent.first)
+        #expect(asked.kind == .fetch && asked.offset == 65_536 && asked.name == "restart")
+    }
 }

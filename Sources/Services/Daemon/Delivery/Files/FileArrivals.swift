@@ -215,9 +215,10 @@ final class FileArrivals {
         take(step, arrival)
     }
 
-    /// Asks again after a silence (FIL-9).
+    /// Asks again after a silence (FIL-9). Without a link, and while the last bytes are being written, nothing is due.
     private func watch(_ arrival: FileArrival) {
-        environment.scheduler.schedule(after: limits.silence) { [weak self, weak arrival] in
+        let rest = arrival.receiver?.deadline?.since(now) ?? .zero
+        environment.scheduler.schedule(after: rest > .zero ? rest : limits.silence) { [weak self, weak arrival] in
             guard let self, let arrival, !arrival.isOver else { return }
             if let step = arrival.receiver?.timeAdvanced(at: now) { take(step, arrival) }
             watch(arrival)
