@@ -137,13 +137,16 @@ import Testing
         #expect(known.map(\.?.isAcknowledged) == [true, true] && known.map(\.?.size) == [0, 0], "DEL-33")
     }
 
-    @Test("LIM-25: dead letters are bounded, the oldest goes first, with its body")
+    @Test("LIM-25: dead letters are bounded, the oldest goes first, with its body, and the log says which")
     func bounded() throws {
         sender.link()
         receiver.verdict = { _ in .failed }
-        for number in 1...5 { sender.submit(payloadItem(number), to: .userInfo) }
+        let items = (1...5).map { payloadItem($0) }
+        for item in items { sender.submit(item, to: .userInfo) }
         for _ in 0..<10 { pair.advance(60) }
         #expect(receiver.delivery.deadLetters().count == 3)
+        let dropped = receiver.lines.all.filter { "\($0.message)".hasPrefix("the oldest dead letter is dropped") }
+        #expect(dropped.compactMap(\.fields.last) == items.prefix(2).map { LogField.text("id", "\($0.id)") })
         let bodies = receiver.memory.read(RowRange(space: DeliveryTable.inboundItem.space)).map(\.value.last)
         #expect(bodies == [51, 52, 53])
     }

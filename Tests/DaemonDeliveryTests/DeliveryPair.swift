@@ -56,6 +56,7 @@ final class MemoryDevice {
     var log: (Event) -> Void = { _ in }
     var hearsAtOnce = true
     let counters = Counters()
+    let lines = LogLines()
 
     init(
         _ pairing: UniqueIdentifier, _ app: ApplicationIdentifier, _ scheduler: ManualScheduler, store: Store?,
@@ -63,7 +64,8 @@ final class MemoryDevice {
     ) {
         (self.pairing, self.app, self.scheduler, self.store, self.limits) = (pairing, app, scheduler, store, limits)
         delivery = DurableDelivery(
-            store: LoopStore(store ?? memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters)
+            store: LoopStore(store ?? memory, on: scheduler), scheduler: scheduler, limits: limits, counters: counters,
+            log: lines.append)
         connect()
         delivery.setPairing(pairing, epoch: 1)
         delivery.arrivals.consumerArrived(app, channels: Set(Channel.allCases))
@@ -78,7 +80,8 @@ final class MemoryDevice {
             store?.close()
             store = try Store(path: path)
         }
-        delivery = DurableDelivery(store: rows, scheduler: scheduler, limits: limits, counters: counters)
+        delivery = DurableDelivery(
+            store: rows, scheduler: scheduler, limits: limits, counters: counters, log: lines.append)
         connect()
         delivery.setPairing(pairing, epoch: epoch)
         try delivery.restore { try read($0) }

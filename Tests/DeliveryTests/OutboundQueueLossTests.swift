@@ -443,6 +443,18 @@ import Testing
         #expect(ended.effects.contains(.finishedSilently(identifier(1))) && ended.finished.isEmpty)
     }
 
+    @Test("LIM-25: a dead letter of the sender that a newer one pushes out is reported to the log")
+    func pushedOutLetter() throws {
+        var limits = DeliveryLimits()
+        (limits.attempts, limits.deadLetters) = (1, 1)
+        var queue = try sentQueue(2, limits: limits)
+        _ = queue.refused(identifier(1), at: reading(0))
+        _ = queue.ended(1, .withdrawn(.dead), at: reading(0))
+        _ = queue.refused(identifier(2), at: reading(0))
+        let ended = queue.ended(2, .withdrawn(.dead), at: reading(0))
+        #expect(ended.effects.contains(.letterDropped(identifier(1))))
+    }
+
     @Test("DEL-24: an item that is a dead letter of its sender a second time is told to the log a second time")
     func secondLetter() throws {
         var limits = DeliveryLimits()

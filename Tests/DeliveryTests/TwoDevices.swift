@@ -151,7 +151,7 @@ struct TwoDevices: ~Copyable {
         case .sendGap(let sequence, let reason): sendToReceiver(.gap(sequence, reason))
         case .sendOutcomeAck(let sequence): sendToReceiver(.settled(sequence))
         case .finished(let id, let outcome, _): hear(id, outcome)
-        case .stored, .finishedSilently, .deadLetter, .released: break
+        case .stored, .finishedSilently, .deadLetter, .letterDropped, .released: break
         case .startEpoch, .violation, .setContextAgain: Issue.record("neither happens between two good devices")
         }
     }
@@ -168,7 +168,8 @@ struct TwoDevices: ~Copyable {
         case .report(let sequence, let outcome): sendToSender(.outcome(sequence, outcome))
         case .deliver, .deliverStored: _ = take(effect)
         case .counted(let ordinals): receiver.attemptsAreDurable(ordinals)
-        case .droppedAhead, .droppedFull, .deadLetter, .contextReceived, .staleContext, .released: break
+        case .droppedAhead, .droppedFull, .deadLetter, .letterDropped, .contextReceived, .staleContext, .released:
+            break
         }
     }
 

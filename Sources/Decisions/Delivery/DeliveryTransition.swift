@@ -150,6 +150,8 @@ package enum OutboundEffect: DeliveryEffect {
     case finishedSilently(UniqueIdentifier)
     /// The peer refused the item too often, the last time for this reason, and it waits for an operator.
     case deadLetter(UniqueIdentifier, ItemRefusal?)
+    /// The oldest dead letter is gone, because there were too many (LIM-25).
+    case letterDropped(UniqueIdentifier)
     /// The item's file is no longer needed (FIL-14).
     case released(UniqueIdentifier)
     /// The context has to be enqueued again: the peer may have lost it with its epoch.
@@ -163,7 +165,8 @@ package enum OutboundEffect: DeliveryEffect {
     package var isFrame: Bool {
         switch self {
         case .send, .sendGap, .sendOutcomeAck: true
-        case .stored, .finished, .finishedSilently, .deadLetter, .released, .setContextAgain, .startEpoch, .violation:
+        case .stored, .finished, .finishedSilently, .deadLetter, .letterDropped, .released, .setContextAgain,
+            .startEpoch, .violation:
             false
         }
     }
@@ -226,6 +229,8 @@ package enum InboundEffect: DeliveryEffect {
     case released(UniqueIdentifier)
     /// The item failed too often and waits for an operator.
     case deadLetter(id: UniqueIdentifier?)
+    /// The oldest dead letter is gone, because there were too many (LIM-25).
+    case letterDropped(id: UniqueIdentifier?)
     /// The attempts that were counted ahead for these are durable; the ledger has to be notified. They are named one by
     /// one: an item is counted ahead once, so that this is true even of a ledger that was restored meanwhile.
     case counted(ordinals: [UInt64])

@@ -494,7 +494,10 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     private mutating func keep(_ letter: InboundRecord, _ transition: inout InboundTransition) {
         put(letter, &transition)
         transition.effects.append(.deadLetter(id: letter.id))
-        while let oldest = records.excessLetter(over: limits) { drop(oldest, &transition) }
+        while let oldest = records.excessLetter(over: limits) {
+            transition.effects.append(.letterDropped(id: oldest.id))
+            drop(oldest, &transition)
+        }
     }
 
     private mutating func drop(_ letter: InboundRecord, _ transition: inout InboundTransition) {

@@ -474,7 +474,10 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if !ended.isDeadLetter { removeRows(of: record, &transition) }
         if ended.isDeadLetter { transition.effects.append(.deadLetter(record.id, ended.refusal)) }
         put(ended, &transition)
-        while let oldest = records.table.excessLetter(over: limits) { drop(oldest, &transition) }
+        while let oldest = records.table.excessLetter(over: limits) {
+            transition.effects.append(.letterDropped(oldest.id))
+            drop(oldest, &transition)
+        }
         guard !record.isAcknowledged else {
             if !ended.isDeadLetter { close(ended, &transition) }
             return transition.effects.append(.finishedSilently(record.id))

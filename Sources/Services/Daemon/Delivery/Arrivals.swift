@@ -210,6 +210,7 @@ package final class Arrivals {
             let isNews = full.updateValue(reading.monotonic, forKey: key) == nil
             log(isNews ? .warning : .debug, "no room for an item, it comes again", key)
         case .deadLetter(let id): environment.log(.deadLetter(id, in: key, .inbound, nil))
+        case .letterDropped(let id): environment.log(.letterDropped(id, in: key, .inbound))
         case .released(let id): environment.report(.fileReleased(id, key, .inbound))
         case .contextReceived(let version, let body):
             contexts?.arrived(key)

@@ -99,12 +99,26 @@ extension LogEvent {
     static func deadLetter(
         _ id: UniqueIdentifier?, in queue: QueueKey, _ direction: DeliveryDirection, _ refusal: ItemRefusal?
     ) -> LogEvent {
-        var fields = queue.fields
-        fields += [.text("direction", direction.rawValue), .text("id", id.map { "\($0)" } ?? "-")]
+        var fields = letterFields(id, in: queue, direction)
         if let refusal { fields.append(.outside("refusal", refusal.name ?? "\(refusal.code)")) }
         // A peer may cause failures on the way to it: a warning, so that the lines are limited (LIM-54).
         let level: LogLevel = direction == .outbound ? .warning : .error
         return LogEvent(level, "item failed too often, kept as a dead letter", fields: fields)
+    }
+
+    /// A dead letter is gone for good, because newer ones have taken its room (LIM-25).
+    static func letterDropped(
+        _ id: UniqueIdentifier?, in queue: QueueKey, _ direction: DeliveryDirection
+    ) -> LogEvent {
+        LogEvent(
+            .warning, "the oldest dead letter is dropped, as there are too many",
+            fields: letterFields(id, in: queue, direction))
+    }
+
+    private static func letterFields(
+        _ id: UniqueIdentifier?, in queue: QueueKey, _ direction: DeliveryDirection
+    ) -> [LogField] {
+        queue.fields + [.text("direction", direction.rawValue), .text("id", id.map { "\($0)" } ?? "-")]
     }
 
     /// A new epoch begins, and the ends of these items will not be known.

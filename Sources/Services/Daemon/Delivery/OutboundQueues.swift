@@ -154,6 +154,7 @@ final class OutboundQueues {
         case .finished(let id, let outcome, let refusal): finished(id, outcome, refusal, in: key)
         case .finishedSilently(let id): release(id, of: key.app, in: key.pairing)
         case .deadLetter(let id, let refusal): environment.log(.deadLetter(id, in: key, .outbound, refusal))
+        case .letterDropped(let id): environment.log(.letterDropped(id, in: key, .outbound))
         case .released(let id): environment.report(.fileReleased(id, key, .outbound))
         case .setContextAgain: contexts?.setAgain(key)
         case .startEpoch: environment.report(.needsEpoch(key.pairing))
@@ -180,7 +181,8 @@ final class OutboundQueues {
             link.send(GapFrame(key, sequence: sequence, reason).envelope, then: done)
         case .sendOutcomeAck(let sequence):
             link.send(PositionFrame.outcomeAck(key, of: sequence).envelope, then: done)
-        case .stored, .finished, .finishedSilently, .deadLetter, .released, .setContextAgain, .startEpoch, .violation:
+        case .stored, .finished, .finishedSilently, .deadLetter, .letterDropped, .released, .setContextAgain,
+            .startEpoch, .violation:
             done()
         }
     }
