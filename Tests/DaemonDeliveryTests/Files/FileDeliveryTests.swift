@@ -190,6 +190,15 @@ private func content(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncati
         #expect(devices.sender.take(devices.chunk([1], at: 1, of: key)))
     }
 
+    @Test("FIL-3: a part that comes before the first taking is out of place")
+    func early() {
+        let key = devices.key(1)
+        devices.announce(key)
+        #expect(!devices.sender.take(devices.chunk([1], at: 0, of: key)))
+        devices.settle()
+        #expect(devices.sender.take(devices.chunk([1], at: 0, of: key)))
+    }
+
     @Test("FIL-14: a daemon that starts keeps what belongs to items, and removes the rest")
     func orphans() throws {
         for number in UInt64(1)...3 { _ = devices.handOver([1], number: number) }

@@ -183,14 +183,16 @@ package struct FileSender: Sendable {
     }
 }
 
-/// A file that an app of this device hands over (FIL-2, FIL-3): chunks in order, a few ahead of what is written. An app
-/// that breaks the order has lost count of its own file, so nothing of it may be kept.
+/// A file that an app of this device hands over (FIL-2, FIL-3): chunks in order, a few ahead of what the app was told
+/// is written. An app that breaks the order has lost count of its own file, so nothing of it may be kept.
 package struct FileUpload: Sendable, Equatable {
     package let size: Int64
     private let limits: FileLimits
     /// Bytes that have come, and that have been written.
     package private(set) var received: Int64 = 0
     package private(set) var written: Int64 = 0
+    /// Bytes that the app was told are written.
+    private var reported: Int64 = 0
 
     package init(size: Int64, limits: FileLimits = FileLimits()) {
         self.size = size
@@ -203,14 +205,22 @@ package struct FileUpload: Sendable, Equatable {
     /// A chunk has come; false if it is not where the last one ended, past the end, empty, too large or too far ahead.
     package mutating func takes(chunkAt offset: Int64, count: Int) -> Bool {
         guard offset == received, count > 0, count <= limits.chunk, Int64(count) <= size - received,
-            received + Int64(count) - written <= Int64(limits.chunk) * Int64(limits.chunksAhead)
+            received + Int64(count) - reported <= Int64(limits.chunk) * Int64(limits.chunksAhead)
         else { return false }
         received += Int64(count)
         return true
     }
 
-    /// So many bytes more have been written; ``written`` may be reported to the app.
-    package mutating func wrote(_ count: Int) { written = min(received, written + Int64(count)) }
+    /// So many bytes more have been written.
+    /// - Returns: whether the app has to be told ``written`` now: once all that has come is written, and after each two
+    ///   chunks.
+    @discardableResult
+    package mutating func wrote(_ count: Int) -> Bool {
+        written = min(received, written + Int64(count))
+        guard written == received || written - reported >= 2 * Int64(limits.chunk) else { return false }
+        reported = written
+        return true
+    }
 }
 
 /// Decides which progress of a file is worth a frame: not every chunk, but always the end.

@@ -121,7 +121,7 @@ package final class FileUploads {
             case .failure(let refusal): refuse(upload, refusal)
             case .success(let file):
                 upload.file = file
-                report(0, of: upload)
+                report(upload)
                 if upload.taking.isComplete { finish(upload) }
             }
         }
@@ -130,31 +130,25 @@ package final class FileUploads {
     /// A part of a file from an app. One of a file that was refused meanwhile is dropped.
     /// - Returns: false for a part out of place, which ends the connection (FIL-3).
     package func take(_ chunk: ChunkFrame, from source: ConnectionNumber) -> Bool {
-        guard let upload = uploads[chunk.item], upload.source == source, let file = upload.file else {
+        guard let upload = uploads[chunk.item], upload.source == source else {
             return waiting[chunk.item]?.source != source
         }
         let body = chunk.body
-        guard upload.taking.takes(chunkAt: chunk.offset, count: body.count) else { return false }
+        // Without an open file its app has not been asked for a part yet.
+        guard let file = upload.file, upload.taking.takes(chunkAt: chunk.offset, count: body.count) else {
+            return false
+        }
         environment.append(body, to: file, on: environment.spool) { [self] result in
             guard !upload.isOver else { return }
             if case .failure(let refusal) = result { return refuse(upload, refusal) }
-            upload.taking.wrote(body.count)
-            wrote(upload)
+            if upload.taking.wrote(body.count) { report(upload) }
+            if upload.taking.isComplete { finish(upload) }
         }
         return true
     }
 
-    private func wrote(_ upload: Upload) {
-        let written = upload.taking.written
-        if written == upload.taking.received || written - upload.reported >= Int64(limits.chunk * 2) {
-            report(written, of: upload)
-        }
-        if upload.taking.isComplete { finish(upload) }
-    }
-
-    private func report(_ offset: Int64, of upload: Upload) {
-        upload.reported = offset
-        environment.notify(.taking(offset: offset), of: upload.key, upload.source, nil)
+    private func report(_ upload: Upload) {
+        environment.notify(.taking(offset: upload.taking.written), of: upload.key, upload.source, nil)
     }
 
     private func finish(_ upload: Upload) {
@@ -289,7 +283,6 @@ private final class Upload {
     let completion: FileUploads.Completion
     var taking: FileUpload
     var file: GrowingFile?
-    var reported: Int64 = 0
     var isOver = false
 
     init(
