@@ -420,6 +420,33 @@ import Testing
         #expect(queue.outstanding().map(\.id) == [identifier(2)])
     }
 
+    @Test("DEL-24, SES-48: an item supersedes a dead letter that is tried again beside another item with its key")
+    func retriedBesideANewerOne() throws {
+        var limits = DeliveryLimits()
+        limits.attempts = 1
+        var disk = Disk<OutboundEffect>()
+        var queue = try outbound(limits)
+        func submit(_ transition: OutboundTransition) {
+            disk.submit(transition.changes, transition.effects)
+            _ = disk.commitNext()
+        }
+        submit(try queue.enqueue(item(1, supersedes: "key"), at: reading(0)))
+        submit(queue.linkOpened(received: 0, at: reading(0)))
+        submit(queue.refused(identifier(1), at: reading(0)))
+        submit(queue.ended(1, .withdrawn(.dead), at: reading(0)))
+        queue.linkClosed()
+        submit(try queue.enqueue(item(2, supersedes: "key"), at: reading(0)))
+        let letters = queue.deadLetters
+        submit(queue.retryDeadLetter(try #require(letters.first).ordinal, at: reading(0)))
+        var restarted = try disk.outboundQueue(at: reading(1), limits: limits)
+        for _ in 0..<2 {
+            let newest = try queue.enqueue(item(3, supersedes: "key"), at: reading(1))
+            #expect(newest.finished == [.withdrawn(.superseded), .withdrawn(.superseded)])
+            #expect(queue.outstanding().map(\.id) == [identifier(3)])
+            swap(&queue, &restarted)
+        }
+    }
+
     @Test("DEL-24, DEL-23: a dead letter that is tried again is the current one of its kind until a newer one is")
     func retriedAndCurrent() throws {
         var queue = try retriedQueue(item(1, kind: "k"))

@@ -119,9 +119,9 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         if let refusal { throw refusal }
     }
 
-    /// Adds an item to those that wait, in the place of the one that it supersedes.
+    /// Adds an item to those that wait, in the place of those that it supersedes.
     private mutating func add(_ item: OutboundItem, at reading: ClockReading, _ transition: inout OutboundTransition) {
-        if let older = records.newest(supersededBy: item.supersedeKey) {
+        while let older = records.newest(supersededBy: item.supersedeKey) {
             withdraw(older.ordinal, .superseded, &transition)
         }
         var record = OutboundRecord(

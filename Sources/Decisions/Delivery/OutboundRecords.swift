@@ -295,6 +295,9 @@ struct OutboundRecords: Sendable {
     private(set) var table: RecordTable<OutboundRecord>
     private var ordinalByID: [UniqueIdentifier: UInt64] = [:]
     private var newestBySupersedeKey: [[UInt8]: UInt64] = [:]
+    /// Items of a key besides its newest one. A key has several only where a dead letter is tried again beside a newer
+    /// item.
+    private var olderBySupersedeKey: [[UInt8]: [UInt64]] = [:]
     private var currentByKind: [String: UInt64] = [:]
     /// Items that wait for the end of another item, by that item.
     private var barriers: [UniqueIdentifier: [UInt64]] = [:]
@@ -423,15 +426,27 @@ struct OutboundRecords: Sendable {
     private mutating func relate(_ record: OutboundRecord) {
         if record.isCurrent, let kind = record.kind { currentByKind[kind] = record.ordinal }
         if let item = record.after { barriers[item, default: []].append(record.ordinal) }
-        guard let supersedeKey = record.supersedeKey, record.withdrawal == nil else { return }
-        newestBySupersedeKey[supersedeKey] = record.ordinal
+        if let supersedeKey = record.supersedeKey, record.withdrawal == nil { relate(record.ordinal, by: supersedeKey) }
+    }
+
+    private mutating func relate(_ ordinal: UInt64, by supersedeKey: [UInt8]) {
+        guard let other = newestBySupersedeKey[supersedeKey] else {
+            return newestBySupersedeKey[supersedeKey] = ordinal
+        }
+        newestBySupersedeKey[supersedeKey] = max(other, ordinal)
+        olderBySupersedeKey[supersedeKey, default: []].append(min(other, ordinal))
+    }
+
+    private mutating func unrelate(_ ordinal: UInt64, by supersedeKey: [UInt8]) {
+        var others = olderBySupersedeKey.removeValue(forKey: supersedeKey) ?? []
+        others.removeAll { $0 == ordinal }
+        if newestBySupersedeKey[supersedeKey] == ordinal { newestBySupersedeKey[supersedeKey] = others.popLast() }
+        if !others.isEmpty { olderBySupersedeKey[supersedeKey] = others }
     }
 
     /// The item ends or is taken back: it no longer affects other items.
     mutating func unrelate(_ record: OutboundRecord) {
-        if let supersedeKey = record.supersedeKey, newestBySupersedeKey[supersedeKey] == record.ordinal {
-            newestBySupersedeKey[supersedeKey] = nil
-        }
+        if let supersedeKey = record.supersedeKey { unrelate(record.ordinal, by: supersedeKey) }
         if let kind = record.kind, currentByKind[kind] == record.ordinal { currentByKind[kind] = nil }
         guard let item = record.after else { return }
         barriers[item]?.removeAll { $0 == record.ordinal }
@@ -441,15 +456,13 @@ struct OutboundRecords: Sendable {
     /// A dead letter is sent again: it affects other items, as it would after a restart.
     /// - Returns: whether it is the current one of its kind: no other one is.
     mutating func readmit(_ letter: OutboundRecord) -> Bool {
-        if let supersedeKey = letter.supersedeKey {
-            newestBySupersedeKey[supersedeKey] = max(newestBySupersedeKey[supersedeKey] ?? 0, letter.ordinal)
-        }
+        if let supersedeKey = letter.supersedeKey { relate(letter.ordinal, by: supersedeKey) }
         guard letter.isCurrent, let kind = letter.kind, currentByKind[kind] == nil else { return false }
         currentByKind[kind] = letter.ordinal
         return true
     }
 
-    /// The item that a new one with this key supersedes.
+    /// The newest of the items that a new one with this key supersedes.
     func newest(supersededBy key: [UInt8]?) -> OutboundRecord? {
         key.flatMap { newestBySupersedeKey[$0] }.flatMap { table[$0] }
     }
