@@ -57,6 +57,26 @@ struct RefusalTests {
         #expect(app.received(.accepted).count == 200 && app.received(.failure).isEmpty)
     }
 
+    @Test func `SES-60, LIM-65: the descriptions of files that wait for the disk hold back their apps, too`() throws {
+        let temporary = TemporaryDirectory()
+        let device = try OneDevice(filesIn: try OwnedDirectory(path: temporary.path("state")))
+        let app = try device.simulation.app(.primary)
+        device.store.hold(commits: true)
+        let metadata: PropertyListValue = .dictionary(["a": .data([UInt8](repeating: 7, count: 60_000))])
+        for _ in 0..<120 {
+            try app.send(
+                Envelope(.submit, app: device.queue.app, pairing: device.queue.pairing, id: .random(), channel: .file)
+                    .with(body: ["name": "x", "size": 0, "metadata": metadata]))
+        }
+        for _ in 0..<8 { device.settle() }
+        try device.submit(from: app)
+        device.run()
+        #expect(app.stream.queuedBytes > 0 && app.received(.failure).isEmpty, "it is not read")
+        device.store.goOn()
+        for _ in 0..<8 { device.settle() }
+        #expect(app.received(.accepted).count == 121)
+    }
+
     @Test func `SES-49: a submission for which the store has no room now may be repeated`() throws {
         let device = try OneDevice()
         let app = try device.simulation.app(.primary)

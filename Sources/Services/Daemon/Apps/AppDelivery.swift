@@ -135,13 +135,22 @@ package final class AppDelivery {
         guard !queries.hasTakenBack(item) else { return refuse(item, .takenBack, connection) }
         if isAccepted { return answerAgain(item, unless: obstacle, connection) }
         if hasFile { return submitFile(frame, connection) }
-        let number = connection.number
-        outcomes.setSubmitter(number, of: item.id, in: item.queue)
-        let (user, size) = (connection.credentials.user, frame.body.count + DeliveryLink.frameSize)
+        outcomes.setSubmitter(connection.number, of: item.id, in: item.queue)
+        submit(Array(frame.body), of: frame, connection)
+    }
+
+    /// Gives an item to its queue.
+    /// - Parameter body: the submission's, or the manifest of a file that is durable here.
+    private func submit(_ body: [UInt8], of frame: SubmitFrame, _ connection: HostAppConnection) {
+        let (item, number) = (frame.item, connection.number)
+        let (user, size) = (connection.credentials.user, body.count + DeliveryLink.frameSize)
         accounts.beginSubmission(of: user, size, from: connection.port)
-        delivery.submissions.submit(OutboundItem(frame, Array(frame.body)), to: item.queue) { [weak self] result in
+        delivery.submissions.submit(OutboundItem(frame, body), to: item.queue) { [weak self] result in
             guard let self else { return }
             accounts.endSubmission(of: user, size)
+            if case .failure(let failure) = result, !failure.isUndecided, item.queue.channel.properties.hasFile {
+                delivery.files?.uploads.discard(item)
+            }
             submitted(item, result, number)
         }
     }
@@ -246,17 +255,10 @@ package final class AppDelivery {
             guard let self else { return }
             switch result {
             case .failure(let refusal): refuse(item, refusal, number)
-            case .success(let manifest): submit(manifest, frame, number)
+            case .success(let manifest):
+                // The connection is there: its end would have dropped the upload.
+                if let connection = endpoint.connection(number) { submit(manifest, of: frame, connection) }
             }
-        }
-    }
-
-    private func submit(_ manifest: [UInt8], _ frame: SubmitFrame, _ number: ConnectionNumber) {
-        let item = frame.item
-        delivery.submissions.submit(OutboundItem(frame, manifest), to: item.queue) { [weak self] result in
-            guard let self else { return }
-            if case .failure(let failure) = result, !failure.isUndecided { delivery.files?.uploads.discard(item) }
-            submitted(item, result, number)
         }
     }
 
