@@ -53,6 +53,20 @@ import Testing
         #expect(failing.desired.desired(of: failing.key).map(\.version) == [3])
     }
 
+    @Test(
+        "CFG-61, CFG-74, CFG-79: a trial that the app ends by a name of its own key stops the rollout with it",
+        arguments: [Rejection.noKey, .weakKey, .unknownAlgorithm])
+    func trialEndedByTheKeyOfTheApp(_ name: Rejection) throws {
+        for (index, item) in try fleet.accept(try fleet.envelope(1)) {
+            #expect(try fleet.report(index, item, .applied, onTrial: false) == nil)
+        }
+        let item = try #require(fleet.accept(try fleet.envelope(2), first: [0])[0])
+        #expect(try fleet.report(0, item, .applied, onTrial: true) == nil)
+        #expect(try fleet.report(0, item, .rejected(name))?.entry.version == 1, "CFG-73: as after any other rejection")
+        #expect(fleet.desired.desired(of: fleet.key).last?.rollout?.stopped == name.rawValue)
+        #expect(fleet.link(0)?.entry.version == 1, "its version is burnt there")
+    }
+
     @Test("CTL-25, CFG-79: a rollout waits for those of the first that have not passed their trials, until it stops")
     func awaited() throws {
         var fleet = try Fleet(3)

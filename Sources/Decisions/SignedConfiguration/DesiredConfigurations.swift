@@ -432,8 +432,10 @@ package struct DesiredConfigurations: Sendable {
             facts.verdict == .rejected(.rollback)
             ? state(of: entry.key, at: pairing)?.burnt(entry.digest) : nil
         if let burnt { (answered.verdict, answered.text) = burnt }
-        // A delivery that was reported as applied is open only during the trial.
-        let endsTrial = !entry.isFinished && entry.verdict == Verdict.applied.name && facts.verdict.isRefusal
+        // A delivery that was reported as applied is open only during the trial. Any rejection ends that, also one by
+        // the app's own key.
+        let isRejected = if case .rejected = facts.verdict { answered.isFinished } else { false }
+        let endsTrial = isRejected && !entry.isFinished && entry.verdict == Verdict.applied.name
         take(facts, answered, burns: endsTrial || burnt != nil || facts.verdict == .failed, &transition)
         if facts.verdict == .applied { spend(entry, &transition) }
         advanceRollouts(of: entry.key, &transition)
@@ -458,7 +460,7 @@ package struct DesiredConfigurations: Sendable {
                 // An earlier daemon names what has given way as active: its trial has not passed.
                 state.good = verdict == .superseded && facts.good?.digest == entry.digest ? nil : facts.good
                 if burns, isSame(state.applied) { state.applied = nil }
-                guard verdict.isRefusal, !state.isOvertaken(entry) else { return }
+                guard burns || verdict.isRefusal, !state.isOvertaken(entry) else { return }
                 // Burnt is the version, whichever envelope is desired by now.
                 let refused = (burns ? desired?.digest : nil) ?? entry.digest
                 state.refuse(refused, entry.verdict ?? verdict.name, burns: burns)
