@@ -18,6 +18,8 @@ final class AppStarter {
     private let ownership: (ApplicationIdentifier) -> ApplicationOwnership?
     private var schedule: WakeSchedule
     private var isLooking = false
+    /// The apps whose queues are looked at when the turn ends.
+    private var awaited: Set<ApplicationIdentifier> = []
     private var timer: TimerToken?
     private var isStopping = false
 
@@ -49,10 +51,15 @@ final class AppStarter {
         itemsMayWait()
     }
 
-    /// An item for an app may have come. No look for an app that is connected, or for which items are known to wait:
-    /// this is called for each item, and a look searches the queues of all apps.
+    /// An item for an app may have come. The daemon calls this for each item, also for one that it drops: so only the
+    /// queues of the app are looked at, once at the end of the turn, and none if it is connected or has work anyway.
     func itemsMayWait(for app: ApplicationIdentifier) {
-        if commands[app] != nil, schedule.isIdle(app) { itemsMayWait() }
+        guard commands[app] != nil, schedule.isIdle(app), awaited.insert(app).inserted else { return }
+        loop.atEndOfTurn { [self] in
+            awaited.remove(app)
+            look(at: app)
+            start(schedule.timeAdvanced(to: loop.now))
+        }
     }
 
     /// Items may have come: looks once, at the end of the turn.
@@ -70,6 +77,10 @@ final class AppStarter {
         start(schedule.work(for: Set(commands.applications.filter(hasItems)), at: loop.now))
     }
 
+    private func look(at app: ApplicationIdentifier) {
+        if commands[app] != nil { schedule.setWork(hasItems(app), of: app) }
+    }
+
     func connected(_ app: ApplicationIdentifier) {
         schedule.connected(app)
         setTimer()
@@ -79,7 +90,7 @@ final class AppStarter {
 
     func disconnected(_ app: ApplicationIdentifier) {
         // The schedule learns first whether items wait for it: an app that has handled everything is not started again.
-        if commands[app] != nil { schedule.setWork(hasItems(app), of: app) }
+        look(at: app)
         start(schedule.disconnected(app, at: loop.now))
     }
 
@@ -122,7 +133,7 @@ final class AppStarter {
         if let code {
             log(LogEvent(.info, "app's program has ended", .text("app", "\(app)"), .integer("code", code)))
         }
-        if commands[app] != nil { schedule.setWork(hasItems(app), of: app) }
+        look(at: app)
         start(schedule.ended(app, well: code == 0, at: loop.now))
     }
 
