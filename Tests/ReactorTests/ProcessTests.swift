@@ -49,17 +49,13 @@ import Testing
         #expect(SystemError(call: "x", errno: 9999).name == "unknown")
     }
 
-    @Test func `a file's call ends with any number, and a bad descriptor of a socket ends the process`() async {
+    @Test func `a file's call ends with any number that its server picks`() {
         for number in [EBADF, EFAULT, EIO, EINTR] {
             let result = SystemCall.once { () -> CInt in
                 errno = number
                 return -1
             }
             #expect(result == -number)
-        }
-        await #expect(processExitsWith: .signal(SIGILL)) {
-            let never = CInt.max
-            _ = try Linux.send(never, [0].span.bytes)
         }
     }
 
