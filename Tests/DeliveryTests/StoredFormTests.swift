@@ -158,6 +158,31 @@ import Testing
         #expect(refused == Set(places.keys))
     }
 
+    @Test("DEL-32: a number from which a device counts on does not read where counting on would overflow")
+    func counters() throws {
+        // Where the highest bytes of the numbers are.
+        let places: [DeliveryTable: [(field: String, byte: Int)]] = [
+            .outboundHeader: [("nextOrdinal", 11), ("nextSequence", 20), ("storedThrough", 29)],
+            .inboundHeader: [("nextOrdinal", 11), ("watermark", 20)], .sentContext: [("revision", 2)],
+            .inboundItem: [("sequence", 19)],
+        ]
+        var refused: Set<DeliveryTable> = []
+        for (key, bytes) in try channelRows() {
+            for place in places[key.table] ?? [] {
+                var bytes = bytes
+                // 3/4 of the largest number of the wire, and then that one.
+                for high in [[0x60], [0x7F] + Array(repeating: 0xFF, count: 7)] as [[UInt8]] {
+                    bytes.replaceSubrange(place.byte..<place.byte + high.count, with: high)
+                    #expect(error(key, bytes) == .invalid(key.table, field: place.field))
+                }
+                refused.insert(key.table)
+            }
+        }
+        #expect(refused == Set(places.keys))
+        let key = DeliveryRowKey(.outboundItem, try queueKey(), Limits.lastCount + 1)
+        #expect(throws: DeliveryRecordError.key(.outboundItem)) { try DeliveryRowKey(.outboundItem, bytes: key.bytes) }
+    }
+
     @Test("DEL-8: an item in whose row the least number is the time of acceptance has an age")
     func leastTimes() throws {
         let start = reading(0)

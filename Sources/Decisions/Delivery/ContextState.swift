@@ -25,7 +25,7 @@ package struct SentContext: Sendable, Equatable {
 
     static func read(_ stored: [UInt8]) throws(DeliveryRecordError) -> DeliveryValue {
         var fields = try RecordReader(stored, of: .sentContext)
-        let revision = try fields.number(.revision, from: 1)
+        let revision = try fields.counter(.revision, from: 1)
         guard let digest = try fields.bytes(.digest) else { throw .missing(.sentContext, .digest) }
         let body = try fields.body()
         try fields.finish()

@@ -90,8 +90,8 @@ package struct DeliveryRowKey: Sendable, Hashable {
             parts[2].count == (table.hasOrdinals ? 8 : 0)
         else { throw .key(table) }
         let ordinal = table.hasOrdinals ? UInt64(bigEndianBytes: parts[2]) : nil
-        // Ordinals are from 1 and count items; the highest bit is never reached.
-        if let ordinal, ordinal == 0 || ordinal > UInt64(Int64.max) { throw .key(table) }
+        // Ordinals are from 1 and count items.
+        if let ordinal, !(1...Limits.lastCount).contains(ordinal) { throw .key(table) }
         self.init(table, QueueKey(pairing: pairing, app: app, channel: channel), ordinal)
     }
 }

@@ -188,7 +188,7 @@ extension InboundRecord {
     init(_ fields: inout RecordReader, ordinal: UInt64) throws(DeliveryRecordError) {
         self.ordinal = ordinal
         id = try fields.identifier(.id)
-        sequence = try fields.optionalNumber(.sequence)
+        sequence = try fields.optionalCounter(.sequence)
         size = try fields.count(.size)
         acceptedAt = try fields.integer(.accepted)
         expiresAt = try fields.integer(.expires)

@@ -159,7 +159,7 @@ package struct ItemPacks: Sendable {
     ) throws(DeliveryRecordError) -> (key: DeliveryRowKey, stored: ArraySlice<UInt8>)? {
         guard !rest.isEmpty else { return nil }
         let ordinal = try number(8, of: &rest, key.table)
-        guard last.map({ $0 < ordinal }) ?? (ordinal == key.ordinal), ordinal <= UInt64(Int64.max) else {
+        guard last.map({ $0 < ordinal }) ?? (ordinal == key.ordinal), ordinal <= Limits.lastCount else {
             throw .invalid(key.table, field: "ordinal")
         }
         last = ordinal

@@ -284,8 +284,8 @@ extension OutboundRecord {
 
     /// One of three fields names the phase; a second one is left over and refused.
     private static func phase(in fields: inout RecordReader) throws(DeliveryRecordError) -> OutboundPhase {
-        if let sequence = try fields.optionalNumber(.sent) { return .sent(sequence: sequence) }
-        if let sequence = try fields.optionalNumber(.stored) { return .stored(sequence: sequence) }
+        if let sequence = try fields.optionalCounter(.sent) { return .sent(sequence: sequence) }
+        if let sequence = try fields.optionalCounter(.stored) { return .stored(sequence: sequence) }
         return try fields.outcome().map { .finished($0) } ?? .waiting
     }
 }

@@ -210,9 +210,9 @@ extension OutboundHeader {
     init(stored: [UInt8]) throws(DeliveryRecordError) {
         var fields = try RecordReader(stored, of: .outboundHeader)
         epoch = try fields.epoch()
-        nextOrdinal = try fields.number(.nextOrdinal, from: 1)
-        nextSequence = try fields.number(.nextSequence, from: 1)
-        storedThrough = try fields.number(.storedThrough, from: 0)
+        nextOrdinal = try fields.counter(.nextOrdinal, from: 1)
+        nextSequence = try fields.counter(.nextSequence, from: 1)
+        storedThrough = try fields.counter(.storedThrough, from: 0)
         contextEpoch = try fields.optionalEpoch(.contextEpoch)
         clock = try fields.clock()
         guard storedThrough < nextSequence else { throw .invalid(.outboundHeader, .storedThrough) }
@@ -233,8 +233,8 @@ extension InboundHeader {
     init(stored: [UInt8]) throws(DeliveryRecordError) {
         var fields = try RecordReader(stored, of: .inboundHeader)
         epoch = try fields.epoch()
-        nextOrdinal = try fields.number(.nextOrdinal, from: 1)
-        watermark = try fields.number(.watermark, from: 0)
+        nextOrdinal = try fields.counter(.nextOrdinal, from: 1)
+        watermark = try fields.counter(.watermark, from: 0)
         clock = try fields.clock()
         try fields.finish()
     }

@@ -143,6 +143,20 @@ struct RecordReader {
         return number
     }
 
+    /// A number from which this device counts on (``Limits/lastCount``).
+    mutating func counter(_ field: RecordField, from least: UInt64) throws(DeliveryRecordError) -> UInt64 {
+        guard let number = try optionalCounter(field, from: least) else { throw .missing(table, field) }
+        return number
+    }
+
+    mutating func optionalCounter(
+        _ field: RecordField, from least: UInt64 = 1
+    ) throws(DeliveryRecordError) -> UInt64? {
+        guard let number = try optionalNumber(field, from: least) else { return nil }
+        guard number <= Limits.lastCount else { throw .invalid(table, field) }
+        return number
+    }
+
     mutating func optionalNumber(
         _ field: RecordField, from least: UInt64 = 1
     ) throws(DeliveryRecordError) -> UInt64? {

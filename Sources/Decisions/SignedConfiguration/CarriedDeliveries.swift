@@ -314,7 +314,9 @@ extension CarriedDeliveries.Way {
         downstream = try fields.required("downstream", "16 bytes of data") { $0.identifierValue }
         to = try fields.required("to", "16 bytes of data") { $0.identifierValue }
         isKeyStatement = try fields.required("keys", "a boolean") { $0.booleanValue }
-        ordinal = try fields.required("ordinal", "an integer from 1") { $0.positiveValue }
+        ordinal = try fields.required("ordinal", "an integer from 1") { value in
+            value.counterValue.flatMap { $0 > 0 ? $0 : nil }
+        }
         try fields.refuseUnknownFields()
     }
 }

@@ -160,6 +160,9 @@ extension PropertyListValue {
     /// A pairing's epoch (LIM-133).
     package var epochValue: UInt64? { unsignedValue.flatMap { Limits.epochs.contains($0) ? $0 : nil } }
 
+    /// A stored number from which this device counts on.
+    package var counterValue: UInt64? { unsignedValue.flatMap { $0 <= Limits.lastCount ? $0 : nil } }
+
     package var versionValue: ProtocolVersion? {
         unsignedValue.flatMap { UInt32(exactly: $0) }.flatMap { ProtocolVersion($0) }
     }

@@ -163,4 +163,7 @@ package enum Limits {
     package static let lastEpoch: UInt64 = 4_294_967_295
     /// The epochs of a pairing.
     package static let epochs = 1...lastEpoch
+    /// The highest stored number from which this device counts on. No counter reaches it: a higher one is damage, and
+    /// counting on from it would overflow, first in the form of its row and then in memory.
+    package static let lastCount: UInt64 = 1 << 62
 }

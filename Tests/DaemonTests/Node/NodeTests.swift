@@ -113,6 +113,28 @@ import Testing
         #expect(error?.description.contains("this version cannot read") == true, "\(error as Any)")
     }
 
+    @Test(
+        "DEL-32: a counter that could not count on stops the start by name",
+        arguments: [
+            (UInt8(38), "report-counter"), (59, "counter"),
+        ])
+    func counters(space: UInt8, key: String) throws {
+        nodes.stop()
+        for counter in [Limits.lastCount, .max] {
+            let store = try Store(path: nodes.directory.path("secondary-state/tandem.sqlite"))
+            let value: PropertyListDictionary = ["value": PropertyListValue(counter)]
+            store.commit([.put(RowSpace(rawValue: space), key: Array(key.utf8), value: value.ownBytes)]) { _ in }
+            store.close()
+            guard counter == .max else {
+                try nodes.start(.secondary)
+                nodes.stop(.secondary)
+                continue
+            }
+            let error = #expect(throws: NodeError.self) { try nodes.make(nodes.options(.secondary)) }
+            #expect(error?.description.contains("this version cannot read") == true, "\(error as Any)")
+        }
+    }
+
     // MARK: restored state
 
     @Test func `SES-64: a restarted daemon knows the pairing and the counterpart's app before there is a link`() throws

@@ -5,6 +5,7 @@ import TandemBase
 import TandemPropertyList
 import TandemSignedConfiguration
 import TandemStore
+import TandemWire
 
 extension ConfigurationCarrier.State {
     /// - Parameter rows: the rows of a key space.
@@ -31,7 +32,10 @@ extension ConfigurationCarrier.State {
         }
         for row in try rows(.carrierAnnouncement) {
             if row.key == Self.counterKey {
-                carried.restore(counter: try row.fields()["value"]?.unsignedValue ?? 0)
+                guard let counter = try row.fields()["value"]?.counterValue else {
+                    throw ConfigurationRowError(.carrierAnnouncement, "its counter is unreadable")
+                }
+                carried.restore(counter: counter)
                 continue
             }
             let (upstream, app) = try Self.key(of: row)

@@ -234,7 +234,12 @@ struct ReceiverState {
             {
                 clockFloors[subject] = WallTime(milliseconds: floor)
             }
-            if row.key == Self.reportCounterKey, let counter = value?.unsignedValue { reportCounter = counter }
+            if row.key == Self.reportCounterKey {
+                guard let counter = value?.counterValue else {
+                    throw ConfigurationRowError(.configurationDevice, "the counter of reports is unreadable")
+                }
+                reportCounter = counter
+            }
         }
     }
 
