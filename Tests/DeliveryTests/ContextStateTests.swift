@@ -74,6 +74,28 @@ import Testing
         #expect(tables(received.changes).isSuperset(of: [.receivedContext, .inboundItem]))
     }
 
+    @Test(
+        "DEL-19: the bytes of a withdrawn context are a change at once, and none if the peer handled it"
+    )
+    func takenBack() throws {
+        var queue = try outbound(channel: .context)
+        _ = queue.linkOpened(received: 0, at: reading(0))
+        func set(_ number: UInt8, _ digest: UInt8, _ queue: inout OutboundQueue) throws -> ContextUpdate {
+            try queue.setContext(item(number), digest: [digest], at: reading(0)).0
+        }
+        #expect(try set(1, 7, &queue) == .set(revision: 1))
+        #expect(try set(2, 7, &queue) == .unchanged(revision: 1))
+        queue.linkClosed()
+        #expect(queue.cancel(identifier(1), at: reading(0)).0 == .asked)
+        #expect(try set(3, 7, &queue) == .set(revision: 2), "the peer has not answered")
+        #expect(try set(4, 7, &queue) == .unchanged(revision: 2))
+
+        _ = queue.linkOpened(received: 1, at: reading(0))
+        #expect(queue.cancel(identifier(3), at: reading(0)).0 == .asked)
+        _ = queue.ended(2, .handled, at: reading(0))
+        #expect(try set(5, 7, &queue) == .unchanged(revision: 2), "it was handled after all")
+    }
+
     @Test("DEL-19: a newer context takes back the older one that waits at the peer, and not the one in hand")
     func superseding() throws {
         var ledger = try inbound(channel: .context)

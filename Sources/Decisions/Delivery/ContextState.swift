@@ -54,7 +54,7 @@ struct OutboundContext: Sendable {
     init(_ last: SentContext?) { self.last = last }
 
     /// Judges a context that an application sets. One with the bytes of the last one changes nothing while that is on
-    /// its way in this epoch, or was handled.
+    /// its way in this epoch and not being taken back, or was handled.
     func update(to digest: [UInt8], _ policy: ContextPolicy, in header: OutboundHeader) -> ContextUpdate {
         if policy == .ifChanged, header.contextEpoch == header.epoch, let last, last.digest == digest {
             return .unchanged(revision: last.revision)
@@ -96,11 +96,23 @@ struct OutboundContext: Sendable {
         transition.changes.append(.put(DeliveryRowKey(.sentContext, queue), .sentContext(next, body: body)))
     }
 
+    /// The queue withdraws an item, and the peer has not answered yet. If it carried the last context, the same bytes
+    /// again are a change.
+    func takenBack(_ record: OutboundRecord, _ journal: inout HeaderJournal<OutboundHeader>) {
+        if carriesLast(record) { journal.contextEndedUnhandled() }
+    }
+
     /// An item has ended. If it carried the last context and was not handled, the same bytes again are a change; a
-    /// context that an epoch lost is set again without being asked.
+    /// context that an epoch lost is set again without being asked. The peer may handle one that was taken back.
     func ended(_ record: OutboundRecord, _ outcome: Outcome, _ journal: inout HeaderJournal<OutboundHeader>) {
-        guard let revision = record.revision, revision == last?.revision else { return }
-        if outcome != .handled, outcome != .withdrawn(.lost) { journal.contextEndedUnhandled() }
+        guard carriesLast(record) else { return }
+        if outcome == .handled { return journal.contextWasSet() }
+        if outcome != .withdrawn(.lost) { journal.contextEndedUnhandled() }
+    }
+
+    private func carriesLast(_ record: OutboundRecord) -> Bool {
+        guard let last, !last.isCleared else { return false }
+        return record.revision == last.revision
     }
 
     /// The application is removed: only the revision is left.

@@ -155,6 +155,7 @@ package struct OutboundQueue: DeliveryMachine, ~Copyable, Sendable {
         }
         if reason != .dead { removeRows(of: record, &transition) }
         record.withdrawal = reason
+        latest.takenBack(record, &journal)
         records.unrelate(record)
         put(record, &transition)
         if link.isOpen, ordinal != link.pausedFor { transition.effects.append(.sendGap(sequence: sequence, reason)) }
