@@ -33,7 +33,7 @@ struct DrainCommand: ControlCommand {
         let queues = node.waitingQueues
         return [
             "drained": .boolean(queues.isEmpty), "draining": .boolean(node.delivery.submissions.isDraining),
-            "queues": .array(queues),
+            "queues": Node.describe(queues, node.pairings.uniqueNames),
         ]
     }
 }

@@ -34,19 +34,21 @@ struct StatusCommand: ControlCommand {
         guard caller.isOperator else { return status }
         for (key, value) in node.deviceStatus { status[key] = value }
         status["localOther"] = node.options.localOther.map { .string($0) }
-        let queues = Dictionary(grouping: node.delivery.queues, by: \.key.pairing)
+        // Once for all parts of the answer: each looks at all queues, or at all pairings.
+        let (queues, names) = (node.waitingQueues, node.pairings.uniqueNames)
+        let queuesOfPairings = Dictionary(grouping: queues, by: \.key.pairing)
         status["pairings"] = .array(
-            node.pairings.all.map { .dictionary($0.status(on: node, queues[$0.pairing] ?? [])) })
+            node.pairings.all.map { .dictionary($0.status(on: node, queuesOfPairings[$0.pairing] ?? [])) })
         status["links"] = .array(node.joinLinks)
-        status["queues"] = .array(node.waitingQueues)
+        status["queues"] = Node.describe(queues, names)
         let desired = node.configuration.desired
         let (rows, more) = await desired.rows(of: desired.keys(of: nil))
         status["desired"] = .array(rows.map { .dictionary($0) })
         if more > 0 { status["desiredMore"] = .integer(Int64(more)) }
         await node.configuration.keyStatus.add(to: &status)
         status["far"] = .array(node.configuration.farSecondaries.all.map { .dictionary($0) })
-        status["contexts"] = .array(node.contexts)
-        status["counterparts"] = .array(node.counterpartIdentities)
+        status["contexts"] = .array(node.contexts(names))
+        status["counterparts"] = .array(node.counterpartIdentities(names))
         status["health"] = .dictionary(node.health.report())
         status["counters"] = .dictionary(
             PropertyListDictionary(
@@ -96,28 +98,31 @@ struct TraceCommand: ControlCommand {
 
 extension Node {
     /// The outbound queues in which something waits.
-    var waitingQueues: [PropertyListValue] {
-        let names = pairings.uniqueNames
-        return delivery.queues.filter { $0.count > 0 }.map { queue in
-            var body = Self.describe(queue)
-            body["peerName"] = names[queue.key.pairing].map { .string($0) }
-            return .dictionary(body)
-        }
-    }
+    var waitingQueues: [DurableDelivery.WaitingItems] { delivery.queues.filter { $0.count > 0 } }
 
-    private static func describe(_ queue: DurableDelivery.WaitingItems) -> PropertyListDictionary {
-        PropertyListDictionary(present: [
-            "pairing": .data(queue.key.pairing.bytes), "app": .string(queue.key.app.description),
-            "channel": .string(queue.key.channel.rawValue), "waiting": .integer(Int64(queue.count)),
-            "bytes": .integer(Int64(queue.bytes)), "oldest": queue.oldest.map { .integer($0) },
-            "code": queue.refusal.map { .integer($0.code) }, "refusal": queue.refusal?.name.map { .string($0) },
-        ])
+    /// - Parameters:
+    ///   - queues: those to describe.
+    ///   - names: the names that only one device has, by its pairing.
+    static func describe(
+        _ queues: [DurableDelivery.WaitingItems], _ names: [UniqueIdentifier: String]
+    ) -> PropertyListValue {
+        .array(
+            queues.map { queue in
+                .dictionary(
+                    PropertyListDictionary(present: [
+                        "pairing": .data(queue.key.pairing.bytes), "app": .string(queue.key.app.description),
+                        "peerName": names[queue.key.pairing].map { .string($0) },
+                        "channel": .string(queue.key.channel.rawValue), "waiting": .integer(Int64(queue.count)),
+                        "bytes": .integer(Int64(queue.bytes)), "oldest": queue.oldest.map { .integer($0) },
+                        "code": queue.refusal.map { .integer($0.code) },
+                        "refusal": queue.refusal?.name.map { .string($0) },
+                    ]))
+            })
     }
 
     /// The other devices' apps that have a manifest or have opened settings, at most LIM-85.
-    fileprivate var counterpartIdentities: [PropertyListValue] {
-        let names = pairings.uniqueNames
-        return DeviceRole.allCases.flatMap { relay.announced(to: $0) }.lazy.compactMap { pairing, app, announcement in
+    fileprivate func counterpartIdentities(_ names: [UniqueIdentifier: String]) -> [PropertyListValue] {
+        DeviceRole.allCases.flatMap { relay.announced(to: $0) }.lazy.compactMap { pairing, app, announcement in
             let identity = announcement.features.identity.status
             guard announcement.isInstalled, !identity.isEmpty || announcement.schema != nil else { return nil }
             return .dictionary(
@@ -128,10 +133,9 @@ extension Node {
         }.prefix(DesiredStatus.rowLimit).map(\.self)
     }
 
-    fileprivate var contexts: [PropertyListValue] {
-        let names = pairings.uniqueNames
+    fileprivate func contexts(_ names: [UniqueIdentifier: String]) -> [PropertyListValue] {
         // A peer may name any application; one that is not installed here has no owner.
-        return delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
+        delivery.contexts.revisions.filter { installed.state[$0.key.app] != nil }.map { context in
             .dictionary(
                 PropertyListDictionary(present: [
                     "pairing": .data(context.key.pairing.bytes), "app": .string(context.key.app.description),
@@ -155,7 +159,7 @@ extension Node {
 }
 
 extension PairingRecord {
-    /// - Parameter queues: its own. Those of all pairings are listed once, and not for each.
+    /// - Parameter queues: its own in which something waits.
     fileprivate func status(on node: Node, _ queues: [DurableDelivery.WaitingItems]) -> PropertyListDictionary {
         let link = node.links[pairing]
         let since = link?.readySince ?? node.links.downSince(pairing) ?? node.started
