@@ -64,6 +64,45 @@ import Testing
         #expect(passed.last == "body 8")
     }
 
+    @Test func `DEL-9, DEL-27: frames that a link repeats are made as there is room for them, and others take turns`() {
+        var made = 0
+        var isOver = false
+        let next = { () -> Envelope? in
+            made += 1
+            return made <= 3_000 ? Envelope(.outcome) : nil
+        }
+        link.send(each: next) { isOver = true }
+        // The window and what is kept for small frames, one that waits, and no more.
+        let burst = made
+        #expect(burst > 1_000 && burst < 1_200 && !isOver)
+        var isOtherSent = false
+        link.send(Envelope(.stored)) { isOtherSent = true }
+        #expect(!isOtherSent)
+        var answered = 0
+        func answer() {
+            let markers = queue.sent.filter { $0.kind == .ping }.compactMap(\.id)
+            guard answered < markers.count else { return }
+            link.answered(markers[answered])
+            answered += 1
+        }
+        answer()
+        #expect(isOtherSent && made < burst + 200)
+        for _ in 0..<100 { answer() }
+        #expect(isOver && queue.sent.count { $0.kind == .outcome } == 3_000)
+    }
+
+    @Test func `DEL-44: of frames that a link repeats none is made once it has closed`() {
+        var (made, isOver) = (0, false)
+        let next = { () -> Envelope? in
+            made += 1
+            return Envelope(.outcome)
+        }
+        link.send(each: next) { isOver = true }
+        let (before, sent) = (made, queue.sent.count)
+        link.close()
+        #expect(isOver && made == before && queue.sent.count == sent)
+    }
+
     @Test func `DEL-27: what waits on a link that closes goes nowhere, and its queue goes on`() {
         queue.bytes = Limits.queuedBytes
         var isOver = false

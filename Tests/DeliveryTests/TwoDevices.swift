@@ -166,6 +166,10 @@ struct TwoDevices: ~Copyable {
         switch effect {
         case .acknowledge(let sequence): sendToSender(.stored(sequence))
         case .report(let sequence, let outcome): sendToSender(.outcome(sequence, outcome))
+        case .reportAgain(let sequences):
+            for sequence in sequences {
+                if let outcome = receiver.outcome(of: sequence) { sendToSender(.outcome(sequence, outcome)) }
+            }
         case .deliver, .deliverStored: _ = take(effect)
         case .counted(let ordinals): receiver.attemptsAreDurable(ordinals)
         case .droppedAhead, .droppedFull, .deadLetter, .letterDropped, .contextReceived, .staleContext, .released:

@@ -217,6 +217,9 @@ package enum InboundEffect: DeliveryEffect {
     case acknowledge(through: UInt64)
     /// An `outcome` frame.
     case report(sequence: UInt64, Outcome)
+    /// An `outcome` frame for each of these, as ``InboundLedger/outcome(of:)`` says when there is room for it: a peer
+    /// may have left a whole store of them unacknowledged, and they would be made for each new link.
+    case reportAgain(sequences: [UInt64])
     /// The item for its handler, if ``InboundLedger/handOver(_:at:)`` says so when the effect runs.
     case deliver(ReceivedItem)
     /// The same for an item without its payload, which is in its row of this table.
@@ -241,7 +244,7 @@ package enum InboundEffect: DeliveryEffect {
 
     package var isFrame: Bool {
         switch self {
-        case .acknowledge, .report: true
+        case .acknowledge, .report, .reportAgain: true
         default: false
         }
     }

@@ -122,7 +122,7 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     /// The sender repeats a known sequence, so it has missed the answer.
     private func repeated(_ sequence: UInt64) -> InboundTransition {
         var transition = InboundTransition(effects: [.acknowledge(through: received)])
-        if case .finished(let outcome)? = records.record(sequence: sequence)?.phase {
+        if let outcome = outcome(of: sequence) {
             transition.effects.append(.report(sequence: sequence, outcome))
         }
         return transition
@@ -202,11 +202,15 @@ package struct InboundLedger: DeliveryMachine, ~Copyable, Sendable {
     /// The link is ready: answers that the sender may have missed are sent again.
     package func linkOpened() -> InboundTransition {
         var transition = InboundTransition(effects: [.acknowledge(through: received)])
-        for sequence in records.sequences {
-            guard case .finished(let outcome)? = records.record(sequence: sequence)?.phase else { continue }
-            transition.effects.append(.report(sequence: sequence, outcome))
-        }
+        let ended = records.endedSequences
+        if !ended.isEmpty { transition.effects.append(.reportAgain(sequences: ended)) }
         return transition
+    }
+
+    /// How the item of this sequence ended; nil if it has not, or if the sender has acknowledged that.
+    package func outcome(of sequence: UInt64) -> Outcome? {
+        guard case .finished(let outcome)? = records.record(sequence: sequence)?.phase else { return nil }
+        return outcome
     }
 
     /// A new epoch of the pairing begins: sequences start from nothing. Stored items still go to their handler, but

@@ -67,6 +67,9 @@ struct OrdinalTable<Value: Sendable>: Sendable {
     /// All numbers, in order.
     var numbers: [UInt64] { runs.flatMap(\.numbers) }
 
+    /// All values, in the order of their numbers.
+    var values: some Sequence<Value> { runs.lazy.flatMap(\.values) }
+
     subscript(number: UInt64) -> Value? {
         guard let run = run(of: number) else { return nil }
         let (index, isThere) = runs[run].index(of: number)

@@ -113,6 +113,9 @@ struct RecordTable<Record: QueueRecord>: Sendable {
     /// The sequences that records have, in order.
     var sequences: [UInt64] { ordinalBySequence.numbers }
 
+    /// The sequences of items that have ended, in the order of acceptance or arrival.
+    var endedSequences: [UInt64] { records.values.compactMap { $0.isUnfinished ? nil : $0.sequence } }
+
     /// Adds or replaces a record. An ended one that is unfinished again returns to its place in the order.
     /// - Returns: the record before.
     @discardableResult

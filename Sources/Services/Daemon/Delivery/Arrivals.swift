@@ -42,7 +42,7 @@ package final class Arrivals {
         table = QueueTable(in: environment)
         table.owner = QueueTable<InboundLedger>.Owner(
             run: { [weak self] effect, key, done in self?.run(effect, of: key, done) },
-            send: { effect, key, link, done in Self.send(effect, of: key, over: link, done) },
+            send: { [weak self] effect, key, link, done in self?.send(effect, of: key, over: link, done) },
             wasReadBack: { [weak self] key in self?.wasReadBack(key) },
             leftEpoch: { [weak self] key in self?.committed[key] = 0 })
     }
@@ -196,7 +196,7 @@ package final class Arrivals {
             // Not above the ledger's own: an acknowledgement from before a new epoch may still be under way.
             committed[key] = min(max(committed[key] ?? 0, sequence), table[key]?.machine.received ?? 0)
             full[key] = nil
-        case .report: break
+        case .report, .reportAgain: break
         case .deliver(let item): if handOver(item) { environment.report(.received(item)) }
         case .deliverStored(let item, let table): return deliverStored(item, from: table, done)
         case .counted(let ordinals):
@@ -226,7 +226,7 @@ package final class Arrivals {
         done()
     }
 
-    private static func send(
+    private func send(
         _ effect: InboundEffect, of key: QueueKey, over link: DeliveryLink, _ done: @escaping () -> Void
     ) {
         switch effect {
@@ -234,6 +234,17 @@ package final class Arrivals {
             link.send(PositionFrame.stored(key, through: sequence).envelope, then: done)
         case .report(let sequence, let outcome):
             link.send(OutcomeFrame(key, sequence: sequence, outcome).envelope, then: done)
+        case .reportAgain(let sequences):
+            var rest = sequences[...]
+            let next = { [weak self] () -> Envelope? in
+                while let sequence = rest.popFirst() {
+                    // The end was durable when the link began; its record goes with the sender's acknowledgement.
+                    guard let outcome = self?.table[key]?.machine.outcome(of: sequence) else { continue }
+                    return OutcomeFrame(key, sequence: sequence, outcome).envelope
+                }
+                return nil
+            }
+            link.send(each: next, then: done)
         default: done()
         }
     }

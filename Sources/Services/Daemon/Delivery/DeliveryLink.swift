@@ -52,6 +52,23 @@ final class DeliveryLink {
         }
     }
 
+    /// Sends small frames one after the other, each as soon as there is room for it, then calls back. A link that
+    /// closes drops the others.
+    /// - Parameter next: makes the next frame; nil after the last one.
+    func send(each next: @escaping () -> Envelope?, then done: @escaping () -> Void) {
+        // A loop while there is room: the stack would grow with the frames.
+        while isOpen, let envelope = next() {
+            guard waiting.small.isEmpty, reserve(Self.frameSize) else {
+                return whenRoom(for: Self.frameSize) { [self] in
+                    send(envelope, reserved: Self.frameSize)
+                    send(each: next, then: done)
+                }
+            }
+            send(envelope, reserved: Self.frameSize)
+        }
+        done()
+    }
+
     /// Sends a frame; nothing on a closed link.
     func send(_ envelope: Envelope, reserved size: Int) {
         guard isOpen else { return }
