@@ -43,6 +43,38 @@ extension RowChange {
 
     init() throws { device = try Device() }
 
+    @Test("DEL-26: after the wall clock was set the queues note it some at a time, and at a stop all in one turn")
+    func clockOfManyQueues() throws {
+        let (scheduler, memory, pairing) = (ManualScheduler(), MemoryStore(), UniqueIdentifier.random())
+        let delivery = DurableDelivery(store: LoopStore(memory, on: scheduler), scheduler: scheduler)
+        delivery.setPairing(pairing, epoch: 1)
+        for number in 0..<200 {
+            let app = try ApplicationIdentifier("app\(number)")
+            let key = QueueKey(pairing: pairing, app: app, channel: .userInfo)
+            delivery.submissions.submit(payloadItem(number), to: key) { _ in }
+        }
+        scheduler.run()
+        let before = memory.commits
+        scheduler.setWallClock(scheduler.wallNow + .seconds(3600))
+        var commits: [Int] = []
+        func turn() {
+            commits.append(memory.commits)
+            guard commits.count < 10 else { return }
+            scheduler.atEndOfTurn { scheduler.schedule(after: .zero) { turn() } }
+        }
+        scheduler.schedule(after: .seconds(60)) { turn() }
+        scheduler.advance(by: .seconds(60))
+        #expect(commits.count == 10 && commits.last == before + 200, "each queue has its row")
+        #expect(zip(commits, commits.dropFirst()).allSatisfy { $1 - $0 <= 64 }, "\(commits)")
+
+        scheduler.advance(by: .seconds(5))
+        delivery.stop()
+        var atStop = 0
+        scheduler.atEndOfTurn { atStop = memory.commits }
+        scheduler.run()
+        #expect(atStop == before + 400, "there may be no later turn")
+    }
+
     @Test func anItemThatIsAcceptedAndSentInOneTurnIsWrittenOnce() throws {
         let (delivery, key) = (device.delivery, device.key)
         var accepted = 0

@@ -126,7 +126,7 @@ final class ClockWatch {
     /// The clocks at the last look; nil before the first queue.
     private var last: ClockReading?
     private var notedAt: MonotonicTime
-    private var actions: [(ClockReading) -> Void] = []
+    private var actions: [(_ isAtOnce: Bool) -> Void] = []
 
     init(_ scheduler: any Scheduler) {
         self.scheduler = scheduler
@@ -135,14 +135,14 @@ final class ClockWatch {
 
     private var reading: ClockReading { scheduler.reading }
 
-    /// - Parameter action: notes the clock in the headers of queues.
-    func whenDue(_ action: @escaping (ClockReading) -> Void) { actions.append(action) }
+    /// - Parameter action: notes the clock in the headers of queues: at once, or in several turns of the loop.
+    func whenDue(_ action: @escaping (_ isAtOnce: Bool) -> Void) { actions.append(action) }
 
-    /// The queues note the clock now.
-    func note() {
-        let reading = reading
-        notedAt = reading.monotonic
-        for action in actions { action(reading) }
+    /// The queues note the clock.
+    /// - Parameter isAtOnce: in this turn of the loop, because there may be no other.
+    func note(isAtOnce: Bool) {
+        notedAt = scheduler.now
+        for action in actions { action(isAtOnce) }
     }
 
     /// Looks at the clock from the first queue on, once a minute.
@@ -156,7 +156,9 @@ final class ClockWatch {
 
     private func look() {
         let reading = reading
-        if last?.wasSet(by: reading) == true || reading.monotonic.since(notedAt) >= Self.longest { note() }
+        if last?.wasSet(by: reading) == true || reading.monotonic.since(notedAt) >= Self.longest {
+            note(isAtOnce: false)
+        }
         last = reading
         schedule()
     }

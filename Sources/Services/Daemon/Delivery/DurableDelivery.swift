@@ -325,7 +325,7 @@ package final class DurableDelivery {
     /// The daemon stops in order: attempts that were counted ahead are returned (DEL-11), and queues note the clock.
     package func stop() {
         arrivals.stop()
-        environment.clock.note()
+        environment.clock.note(isAtOnce: true)
         environment.patience.end()
     }
 

@@ -3,6 +3,7 @@
 
 import TandemBase
 import TandemDelivery
+import TandemReactor
 import TandemStore
 import TandemWire
 
@@ -37,10 +38,26 @@ final class QueueTable<Machine: StoredMachine & ~Copyable> {
 
     init(in environment: DeliveryEnvironment) {
         self.environment = environment
-        environment.clock.whenDue { [weak self] reading in
-            // On a full disk the reserve is for what makes room.
-            guard let self, environment.store.fullDisk == nil else { return }
-            for queue in queues.values { queue.perform { $0.noteClock(at: reading) } }
+        environment.clock.whenDue { [weak self] isAtOnce in
+            guard let self else { return }
+            noteClock(in: Array(queues.keys)[...], perTurn: isAtOnce ? .max : Self.notesPerTurn)
+        }
+    }
+
+    /// Queues that note the clock in one turn of the loop: each commits a row, and a device may have thousands.
+    private static var notesPerTurn: Int { 64 }
+
+    private func noteClock(in keys: ArraySlice<QueueKey>, perTurn limit: Int) {
+        // On a full disk the reserve is for what makes room.
+        guard environment.store.fullDisk == nil else { return }
+        let reading = environment.reading
+        for key in keys.prefix(limit) { queues[key]?.perform { $0.noteClock(at: reading) } }
+        let others = keys.dropFirst(limit)
+        guard !others.isEmpty else { return }
+        let scheduler = environment.scheduler
+        // Set at the end of the turn, the timer is due in the next one, after the events of that.
+        scheduler.atEndOfTurn { [weak self] in
+            scheduler.schedule(after: .zero) { [weak self] in self?.noteClock(in: others, perTurn: limit) }
         }
     }
 
