@@ -51,6 +51,17 @@ struct WorkTurnsTests {
         #expect(now == "a" && later == "abcabaaa")
     }
 
+    @Test("SES-93: the requests of an owner alternate with its other work, and owners go round as before")
+    func requests() {
+        var turns = WorkTurns<Character, Character>(limit: 1)
+        let begins = turns.beginsNow()
+        for piece in "123456" { turns.append(piece, of: "a") }
+        for piece in "xy" { turns.append(piece, of: "a", isControl: true) }
+        for piece in "78" { turns.append(piece, of: "b") }
+        let later = pieces(in: 11, of: &turns).joined()
+        #expect(begins && later == "x718y23456")
+    }
+
     @Test(
         "SES-93: a piece of any owner begins after at most one of each other owner's",
         arguments: 0..<20 as Range<UInt64>)

@@ -115,7 +115,7 @@ private final class Answerer: ControlResponder {
         let client = try device.greet(user: 2000)
         let work = device.endpoint.accounts.work
         for piece in 1...20 {
-            work.wait(of: 2000) { [device] in if piece == 20 { [device.endpoint].close {} } }
+            work.wait(of: 2000, isControl: true) { [device] in if piece == 20 { [device.endpoint].close {} } }
         }
         try burst(3, from: client)
         scheduler.run()
@@ -238,6 +238,17 @@ private final class Answerer: ControlResponder {
         scheduler.run()
         #expect(registered.count == 10 && (Set(registered).count == 10) == (pairings > 8))
         #expect(clients.allSatisfy { $0.1.received(.registered).count == 1 })
+    }
+
+    @Test("SES-93: a control request waits for one piece of its user's other work, however many of those wait")
+    func requestBehindRegistrations() {
+        let work = LoopWork(on: scheduler)
+        var done: [String] = []
+        #expect(work.beginsNow())
+        for _ in 0..<300 { #expect(work.wait(of: 2000, holding: 0) { done.append("register") }) }
+        #expect(work.wait(of: 2000, holding: 0, isControl: true) { done.append("status") })
+        scheduler.run()
+        #expect(done.count == 301 && done.prefix(2).contains("status"))
     }
 
     @Test("SES-93: an unknown command is answered without a turn")

@@ -110,16 +110,18 @@ final class HostAppConnection {
 
     /// Begins work that is more than a look into a table: now, or in a later turn of the loop (SES-93). The connection
     /// is not read while it waits, so that no other work of it can wait beside it.
-    /// - Parameter bytes: of the request, which is held while it waits.
+    /// - Parameters:
+    ///   - bytes: of the request, which is held while it waits.
+    ///   - isControl: it is a control request.
     /// - Returns: false if it would have to wait, and others of its user leave no room for it (LIM-159).
-    func inTurn(holding bytes: Int, _ work: @escaping () -> Void) -> Bool {
+    func inTurn(holding bytes: Int, isControl: Bool = false, _ work: @escaping () -> Void) -> Bool {
         let turns = endpoint.accounts.work
         if turns.beginsNow() {
             work()
             return true
         }
         let held = port
-        let waits = turns.wait(of: credentials.user, holding: bytes) { [self] in
+        let waits = turns.wait(of: credentials.user, holding: bytes, isControl: isControl) { [self] in
             if let held { held.resumeReading() } else { channel.resumeReading() }
             // The connection may have ended meanwhile.
             if case .closing = phase { return }
@@ -384,7 +386,7 @@ final class HostAppConnection {
         // Before it waits: what is not carried out needs no turn.
         if let refusal = responder.refusal(of: request) { return answer(id, request.command, .failed(refusal)) }
         open.identifiers.insert(id)
-        let hasRoom = inTurn(holding: bytes) { [self] in
+        let hasRoom = inTurn(holding: bytes, isControl: true) { [self] in
             responder.respond(to: request) { [self] answer in
                 guard open.identifiers.remove(id) != nil else { return }
                 self.answer(id, request.command, answer)

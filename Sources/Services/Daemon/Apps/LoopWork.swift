@@ -31,22 +31,26 @@ final class LoopWork {
     }
 
     /// Does a piece in a later turn.
-    /// - Parameter user: nil for work of this device's operators, and for what goes on whoever has asked for it.
-    func wait(of user: UInt32?, _ piece: @escaping () -> Void) {
-        turns.append(piece, of: user)
+    /// - Parameters:
+    ///   - user: nil for work of this device's operators, and for what goes on whoever has asked for it.
+    ///   - isControl: a control request; those alternate with the user's other work (SES-93).
+    func wait(of user: UInt32?, isControl: Bool = false, _ piece: @escaping () -> Void) {
+        turns.append(piece, of: user, isControl: isControl)
         awaitNextTurn()
     }
 
     /// Does a piece in a later turn, for which so many bytes of a user's request are held until then.
     /// - Returns: false if the user's requests that wait already leave no room; the first one has room in any case, and
     ///   so has one that holds no bytes.
-    func wait(of user: UInt32, holding bytes: Int, _ piece: @escaping () -> Void) -> Bool {
+    func wait(
+        of user: UInt32, holding bytes: Int, isControl: Bool = false, _ piece: @escaping () -> Void
+    ) -> Bool {
         if bytes == 0 || held.used(by: user) == 0 {
             held.record(bytes, of: user)
         } else if !held.charge(bytes, to: user) {
             return false
         }
-        wait(of: user) { [self] in
+        wait(of: user, isControl: isControl) { [self] in
             held.release(bytes, of: user)
             piece()
         }
