@@ -40,6 +40,26 @@ import Testing
         #expect(rows.rows.count == 256 && rows.more == 44)
     }
 
+    @Test("LIM-85: of the deliveries `status` has the last 256, whatever their apps are named, by app")
+    func lastDeliveries() throws {
+        let target = PairedIdentifier.vendor(try nodes.device(of: nodes.primary))
+        let count: Int64 = 1_500
+        var last = LastDeliveries()
+        // The newest have the first names.
+        for time in 0..<count {
+            let app = try ApplicationIdentifier("app\(10_000 - time)")
+            let key = ConfigurationSlotKey(application: app, role: .secondary, target: target)
+            last.add(
+                try ForwardedConfiguration(
+                    key.fields.merging(present: [
+                        "id": .data(UniqueIdentifier.random().bytes), "pairing": .data(UniqueIdentifier.random().bytes),
+                        "version": 1, "digest": .data([UInt8](repeating: 0, count: 32)), "accepted": .integer(time),
+                        "finished": true,
+                    ])))
+        }
+        #expect(last.rows.map(\.accepted.milliseconds) == (count - 256..<count).reversed())
+    }
+
     private typealias Table = (rows: [PropertyListDictionary], more: Int)
 
     private func status(

@@ -97,20 +97,13 @@ struct ConfigurationStatus {
     private func lastDeliveries(
         where isShown: (ConfigurationSlotKey) -> Bool, to user: UInt32
     ) async -> [ForwardedConfiguration] {
-        var last: [ForwardedConfiguration] = []
-        func sort() {
-            last.sort { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
-            last.removeFirst(max(0, last.count - DesiredStatus.rowLimit))
-        }
+        var last = LastDeliveries()
         var pace = AnswerPace(context.parts, of: user)
         for delivery in forwarder.state.deliveries {
             await pace.step()
-            guard isShown(delivery.key) else { continue }
-            last.append(delivery)
-            if last.count >= 4 * DesiredStatus.rowLimit { sort() }
+            if isShown(delivery.key) { last.add(delivery) }
         }
-        sort()
-        return last
+        return last.rows
     }
 
     private func describe(_ slot: ConfigurationSlot) -> PropertyListDictionary {
@@ -137,6 +130,28 @@ struct ConfigurationStatus {
             "via": peer?.via.map { .string($0) }, "lastVerdict": entry.verdict.map { .string($0) },
             "text": entry.text.map { .string($0) },
         ])
+    }
+}
+
+/// The last of many deliveries, as many as one answer has: the oldest give way (LIM-85), whatever their apps are named.
+struct LastDeliveries {
+    private var newest: [ForwardedConfiguration] = []
+
+    mutating func add(_ delivery: ForwardedConfiguration) {
+        newest.append(delivery)
+        if newest.count >= 4 * DesiredStatus.rowLimit { dropOldest() }
+    }
+
+    private mutating func dropOldest() {
+        newest.sort { $0.accepted < $1.accepted }
+        newest.removeFirst(max(0, newest.count - DesiredStatus.rowLimit))
+    }
+
+    /// By app, and then by time.
+    var rows: [ForwardedConfiguration] {
+        var last = self
+        last.dropOldest()
+        return last.newest.sorted { ($0.key.application, $0.accepted) < ($1.key.application, $1.accepted) }
     }
 }
 
