@@ -123,6 +123,35 @@ private final class WaitingSocket {
         withExtendedLifetime(waiting) {}
     }
 
+    @Test("SES-19: an attempt past an address begins behind it, and comes to it last")
+    func pastAnAddress() throws {
+        let listeners = try (0..<3).map { _ in
+            try StreamListener(
+                at: .tcp(host: "127.0.0.1", port: 0), loop: loop, budget: ConnectionBudget(limit: 10)
+            ) { _ in }
+        }
+        let addresses = try listeners.map { try numeric($0.address) }
+        func reached(past passed: PeerDescription?) throws -> PeerDescription {
+            var outcome: Result<SocketStream, ConnectError>?
+            StreamConnector(
+                to: .tcp(host: "three.addresses", port: 1), past: passed, loop: loop, timeout: .seconds(30),
+                headStart: .seconds(30), lookup: { _, _ in addresses }
+            ) { outcome = $0 }
+            loop.run { outcome != nil }
+            let stream = try #require(outcome).get()
+            defer { stream.close(.closedHere) }
+            return stream.peer
+        }
+        let peers = listeners.map { PeerDescription.remote($0.address) }
+        #expect(try reached(past: nil) == peers[0])
+        #expect(try reached(past: peers[0]) == peers[1] && reached(past: peers[1]) == peers[2])
+        #expect(try reached(past: peers[2]) == peers[0])
+        listeners[1].close()
+        listeners[2].close()
+        #expect(try reached(past: peers[0]) == peers[0], "it may be the right one by now")
+        listeners[0].close()
+    }
+
     @Test func nobodyAtAnAddressIsARefusalWithItsName() throws {
         let path = directory.path("nobody.sock")
         let missing = SocketAddress.unix(path: path)

@@ -25,6 +25,7 @@ package final class StreamConnector {
     private let loop: EventLoop
     private let headStart: Duration
     private let lookup: Lookup
+    private let failed: PeerDescription?
     private var completion: Completion?
     private var remaining: ArraySlice<NetworkAddress> = []
     private var attempts: [ConnectAttempt] = []
@@ -34,13 +35,14 @@ package final class StreamConnector {
     private var deadline: TimerToken?
 
     /// Begins at once; it stays alive until it reports the outcome or is cancelled.
+    /// - Parameter failed: of the addresses of a name the one to be tried last; those behind it are tried first.
     @discardableResult
     package convenience init(
-        to address: SocketAddress, loop: EventLoop, timeout: Duration = StreamConnector.standardTimeout,
-        completion: @escaping Completion
+        to address: SocketAddress, past failed: PeerDescription? = nil, loop: EventLoop,
+        timeout: Duration = StreamConnector.standardTimeout, completion: @escaping Completion
     ) {
         self.init(
-            to: address, loop: loop, timeout: timeout, headStart: Self.standardHeadStart,
+            to: address, past: failed, loop: loop, timeout: timeout, headStart: Self.standardHeadStart,
             lookup: { host, port throws(ResolverError) in try NetworkAddress.resolve(host: host, port: port, .names) },
             completion: completion)
     }
@@ -48,10 +50,11 @@ package final class StreamConnector {
     /// - Parameter lookup: the addresses of a name; runs on a thread of its own.
     @discardableResult
     init(
-        to address: SocketAddress, loop: EventLoop, timeout: Duration, headStart: Duration, lookup: @escaping Lookup,
-        completion: @escaping Completion
+        to address: SocketAddress, past failed: PeerDescription? = nil, loop: EventLoop, timeout: Duration,
+        headStart: Duration, lookup: @escaping Lookup, completion: @escaping Completion
     ) {
         self.address = address
+        self.failed = failed
         self.loop = loop
         self.headStart = headStart
         self.lookup = lookup
@@ -101,9 +104,15 @@ package final class StreamConnector {
 
     private func didLookUp(_ found: Result<[NetworkAddress], ResolverError>) {
         switch found {
-        case .success(let addresses): tryAddresses(addresses)
+        case .success(let addresses): tryAddresses(inOrder(addresses))
         case .failure(let error): finish(.failure(.unresolved(error)))
         }
+    }
+
+    private func inOrder(_ addresses: [NetworkAddress]) -> [NetworkAddress] {
+        let peers = addresses.map { $0.hostAndPort.map { PeerDescription.remote(.tcp(host: $0.host, port: $0.port)) } }
+        guard let failed, let index = peers.firstIndex(of: failed) else { return addresses }
+        return Array(addresses[(index + 1)...] + addresses[...index])
     }
 
     private func tryAddresses(_ addresses: [NetworkAddress]) {

@@ -7,6 +7,7 @@ import TandemDaemonTestSupport
 import TandemPairing
 import TandemSession
 import TandemTestSupport
+import TandemTransport
 import TandemWire
 import Testing
 
@@ -22,6 +23,34 @@ import Testing
         #expect(impostor.failures.first?.reason.name == "refused-by-peer")
         #expect(secondary.ready.isEmpty && impostor.ready.isEmpty)
         guard case .waiting = dialer.status else { throw Unexpected("\(dialer.status)") }
+    }
+
+    @Test("SES-19: behind an address of the primary's name at which another device answers the next one is tried")
+    func anotherDeviceAtTheFirstAddress() throws {
+        let (primary, secondary) = try network.pairedDevices()
+        let impostor = try LinkedDevice("impostor", on: network.scheduler)
+        let pairing = try #require(secondary.registry.pairings.first).pairing
+        var attempts: [PeerDescription?] = []
+        let source = StreamSource(connectPast: { [network] _, passed, completion in
+            attempts.append(passed)
+            let device = passed == nil ? impostor : primary
+            let attempt = network.scheduler.schedule(after: .zero) {
+                completion(.success(network.connect(to: device.acceptor)))
+            }
+            return { network.scheduler.cancel(attempt) }
+        })
+        let dialer = LinkDialer(
+            pairing: pairing, at: try SocketAddress(TestNetwork.address), context: secondary.context, source: source,
+            random: { 0 }, record: { [weak secondary] in secondary?.registry[pairing] })
+        dialer.start()
+        network.scheduler.advance(by: .seconds(1))
+        #expect(attempts == [nil, .inProcess])
+        #expect(secondary.failures.map(\.reason.name) == ["wrong-pin"])
+        #expect(dialer.status == .linked && primary.ready.count == 1 && impostor.ready.isEmpty)
+        primary.link?.end(.stopping)
+        network.scheduler.advance(by: .seconds(1))
+        #expect(attempts.last == .inProcess && dialer.status == .linked, "the address that was right comes first")
+        dialer.stop()
     }
 
     @Test func diallingGoesOnForEverWithWaitsThatGrowAndAreSpread() throws {

@@ -53,6 +53,8 @@ package final class LinkDialer {
     private var timer: TimerToken?
     private var cancelConnect: StreamSource.Cancel?
     private var connection: DialledConnection?
+    /// The last address at which TLS has failed, as with another device: the next attempt begins behind it.
+    private var failedPeer: PeerDescription?
 
     /// - Parameters:
     ///   - record: the pairing as it is now; nil when it is gone, which ends the dialling.
@@ -110,7 +112,7 @@ package final class LinkDialer {
         timer = nil
         guard let record = record() else { return status = .idle }
         status = .connecting
-        cancelConnect = source.connect(address) { [weak self] outcome in
+        cancelConnect = source.connect(address, past: failedPeer) { [weak self] outcome in
             self?.cancelConnect = nil
             switch outcome {
             case .success(let stream): self?.open(record, over: stream)
@@ -120,16 +122,17 @@ package final class LinkDialer {
     }
 
     private func open(_ record: PairingRecord, over stream: any ByteStream) {
+        let peer = stream.peer
         do throws(TLSError) {
             let connection = try DialledConnection(to: record, over: stream, context: context) { [weak self] outcome in
-                self?.opened(outcome)
+                self?.opened(outcome, at: peer)
             }
             self.connection = connection
             connection.start()
         } catch { failed(.ended(.notSecured(error))) }
     }
 
-    private func opened(_ outcome: Result<Link, LinkCloseReason>) {
+    private func opened(_ outcome: Result<Link, LinkCloseReason>, at peer: PeerDescription) {
         connection = nil
         switch outcome {
         case .success(let link):
@@ -139,7 +142,9 @@ package final class LinkDialer {
                 guard let self, status == .linked else { return }
                 ended(reason)
             }
-        case .failure(let reason): failed(.ended(reason))
+        case .failure(let reason):
+            if case .notSecured = reason { failedPeer = peer }
+            failed(.ended(reason))
         }
     }
 
@@ -302,18 +307,33 @@ package struct StreamSource {
     package typealias Cancel = () -> Void
     package typealias Completion = (Result<any ByteStream, ConnectError>) -> Void
 
-    /// Begins an attempt; the completion comes once, never from inside the call, and not after the cancel.
-    package let connect: (SocketAddress, @escaping Completion) -> Cancel
+    private let begin: (SocketAddress, _ failed: PeerDescription?, @escaping Completion) -> Cancel
 
-    package init(connect: @escaping (SocketAddress, @escaping Completion) -> Cancel) { self.connect = connect }
+    /// - Parameter connect: as ``connect(_:past:then:)``.
+    package init(connectPast connect: @escaping (SocketAddress, PeerDescription?, @escaping Completion) -> Cancel) {
+        begin = connect
+    }
+
+    /// - Parameter connect: as ``connect(_:past:then:)``, for a source in which each address is one place.
+    package init(connect: @escaping (SocketAddress, @escaping Completion) -> Cancel) {
+        begin = { address, _, completion in connect(address, completion) }
+    }
+
+    /// Begins an attempt.
+    /// - Parameters:
+    ///   - failed: of the addresses of a name the one to be tried last; those behind it are tried first.
+    ///   - completion: called once, never from inside the call, and not after the cancel.
+    package func connect(
+        _ address: SocketAddress, past failed: PeerDescription? = nil, then completion: @escaping Completion
+    ) -> Cancel { begin(address, failed, completion) }
 
     /// Sockets of this loop.
     package static func sockets(on loop: EventLoop) -> StreamSource {
-        StreamSource { address, completion in
-            let connector = StreamConnector(to: address, loop: loop) { outcome in
+        StreamSource(connectPast: { address, failed, completion in
+            let connector = StreamConnector(to: address, past: failed, loop: loop) { outcome in
                 completion(outcome.map { $0 as any ByteStream })
             }
             return { connector.cancel() }
-        }
+        })
     }
 }
