@@ -8,7 +8,7 @@ package import TandemDaemon
 import TandemOperations
 import TandemPages
 package import TandemPropertyList
-import TandemReactor
+package import TandemReactor
 package import TandemSession
 package import TandemSettings
 package import TandemSignedConfiguration
@@ -40,6 +40,8 @@ package final class TwoNodes {
     package var localGroup: String?
     /// How long a disk may end no commit, from the daemons' next starts on. Time passes in small steps then.
     package var diskPatience: Duration?
+    /// The secondary's commands that start apps, from its next start on, and the loop that watches their programs.
+    package var wake: (commands: WakeCommands, processes: EventLoop)?
     /// State directories elsewhere.
     package var states: [Place: String] = [:]
     package let app: ApplicationIdentifier
@@ -76,6 +78,7 @@ package final class TwoNodes {
             local: directory.path("\(place).sock"))
         options.allowsInvalidSignatures = allowsInvalidSignatures
         options.localGroup = localGroup
+        if place == .secondary, let wake { options.wake = wake.commands }
         if twoSided.contains(place) { options.localOther = directory.path("\(place)-other.sock") }
         if options.role == .primary || carriers.contains(place) {
             options.listen = [.unix(path: directory.path(place == .primary ? linkName : "\(place)-link.sock"))]
@@ -86,8 +89,8 @@ package final class TwoNodes {
     package func make(_ options: NodeOptions) throws -> Node {
         var generator = SeededGenerator(seed: 1)
         return try Node(
-            options, software: "a test", scheduler: clock, network: network, diskPatience: diskPatience,
-            random: { generator.next() }, log: { [weak self] in self?.notes.append($0) })
+            options, software: "a test", scheduler: clock, network: network, processes: wake?.processes,
+            diskPatience: diskPatience, random: { generator.next() }, log: { [weak self] in self?.notes.append($0) })
     }
 
     package var primary: Node { node(.primary) }

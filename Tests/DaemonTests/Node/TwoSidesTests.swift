@@ -321,9 +321,8 @@ import Testing
         #expect(try nodes.connect(to: .other, as: up, on: .secondary).refusal == nil)
     }
 
-    @Test func `SES-83, CTL-32: an operator assigns an app that is not installed to a side, and no installed one`()
-        throws
-    {
+    @Test("CTL-22, SES-83, CTL-32: an operator assigns an app that is not installed to a side, and no installed one")
+    func assignedSide() throws {
         func assign(_ role: String?) -> ControlAnswer {
             var body: PropertyListDictionary = [
                 "app": .string(up.description), "uid": .integer(Int64(Linux.user)), "yes": true,
@@ -331,7 +330,11 @@ import Testing
             body["role"] = role.map { .string($0) }
             return nodes.ask(gateway, "app-assign", body)
         }
+        var changed: [Bool] = []
+        let registrations = gateway.local.registrations
+        gateway.applications.whenChanged = { changed.append(registrations.isChanging($0)) }
         #expect(assign("primary").body["done"] == true)
+        #expect(changed == [false], "CTL-22: items may wait that its side takes now")
         #expect(try connect(up, on: .secondary).refusal == "app-other-side")
         #expect(assign("secondary").body["done"] == true)
         #expect(try connect(up, on: .primary).refusal == "app-other-side")

@@ -119,6 +119,20 @@ import Testing
         #expect(!nodes.hasNoted("a new epoch begins: a store was restored, or the other device joined again"))
     }
 
+    @Test func `CTL-22, CTL-31: an app that is removed with items is not started for them`() throws {
+        nodes.directory.write(Array("\(nodes.app) /bin/true\n".utf8), to: "wake", mode: 0o600)
+        nodes.wake = (try WakeCommands(path: nodes.directory.path("wake")), try EventLoop())
+        try nodes.restart(.secondary)
+        try nodes.pair()
+        _ = try nodes.startApp()
+        let sender = try nodes.startSender()
+        try submit(sender, 2)
+        nodes.run(until: { sender.received(.progress).count == 2 })
+        #expect(ask(nodes.secondary, "app-remove").code == 0)
+        nodes.run(until: { !exists(directory(.secondary)) })
+        #expect(nodes.lines("items wait, app not started").isEmpty && !nodes.hasNoted("items wait, app started"))
+    }
+
     @Test func `CTL-29: a removal that a stop cuts short goes on at the next start`() throws {
         try nodes.pair()
         _ = try nodes.startApp()

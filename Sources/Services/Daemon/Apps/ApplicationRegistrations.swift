@@ -149,6 +149,9 @@ package final class ApplicationRegistrations {
         return true
     }
 
+    /// Whether the operator removes or assigns the app now.
+    func isChanging(_ app: ApplicationIdentifier) -> Bool { changing[app] != nil }
+
     /// Returns when no change of the app is under way.
     func waitForChange(of app: ApplicationIdentifier) async {
         while changing[app] != nil {

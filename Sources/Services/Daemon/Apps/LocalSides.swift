@@ -49,6 +49,10 @@ struct LocalSides {
     /// Whether items of a queue are for its app: they are those of its side's pairings.
     func isServed(_ queue: QueueKey) -> Bool { endpoint(of: queue.app).serves(queue.pairing) }
 
+    /// Whether items of a queue are a reason to start its app. While the operator changes the app, it has no user to
+    /// run as, or its registration would wait.
+    func mayStartApp(for queue: QueueKey) -> Bool { isServed(queue) && !registrations.isChanging(queue.app) }
+
     // MARK: the operator's changes
 
     /// The operator has assigned an app (SES-74).

@@ -50,6 +50,8 @@ final class ApplicationService {
     private var undeclared: Set<ApplicationIdentifier> = []
     private let retry: LaterAttempt
     private var isStopping = false
+    /// Called when a change of an app has ended: items may wait that its new owner or side takes.
+    var whenChanged: (ApplicationIdentifier) -> Void = { _ in }
 
     init(
         _ installed: CommittedState<InstalledApplications>, at local: LocalSides, delivery: DurableDelivery,
@@ -198,14 +200,14 @@ final class ApplicationService {
         let contents = contents(of: app)
         guard !contents.isEmpty else {
             installed.release()
-            local.registrations.endChange(of: app)
+            endChange(of: app)
             return contents
         }
         var next = installed.state
         let rows = next.remove(app)
         do throws(StoreError) { try await configuration.remove(app, with: rows) } catch {
             installed.release()
-            local.registrations.endChange(of: app)
+            endChange(of: app)
             throw error
         }
         installed.release(next) { local.remove(app) }
@@ -222,7 +224,7 @@ final class ApplicationService {
         await beginChange(of: app)
         let former = installed.state[app]
         if let former, !former.isReserved, let role, former.role != role {
-            local.registrations.endChange(of: app)
+            endChange(of: app)
             return .otherSide
         }
         let hasChanged: Bool
@@ -239,7 +241,7 @@ final class ApplicationService {
                 }
             }
         } catch {
-            local.registrations.endChange(of: app)
+            endChange(of: app)
             throw error
         }
         if hasChanged {
@@ -248,7 +250,7 @@ final class ApplicationService {
         if hasChanged, let former, former.user != user {
             scheduler.start { [self] in await removeDirectory(of: app) }
         } else {
-            local.registrations.endChange(of: app)
+            endChange(of: app)
         }
         return hasChanged ? .done : .unchanged
     }
@@ -273,6 +275,11 @@ final class ApplicationService {
         while !local.registrations.beginChange(of: app) { await local.registrations.waitForChange(of: app) }
     }
 
+    private func endChange(of app: ApplicationIdentifier) {
+        local.registrations.endChange(of: app)
+        whenChanged(app)
+    }
+
     // MARK: what follows
 
     /// Returns false if the daemon stops first: the next start goes on.
@@ -295,7 +302,7 @@ final class ApplicationService {
             await scheduler.sleep(for: .seconds(1))
         }
         if installed.state[app] != nil { configuration.ownerChanged(of: app) }
-        local.registrations.endChange(of: app)
+        endChange(of: app)
     }
 
     private func forget(_ app: ApplicationIdentifier) async -> Bool {

@@ -124,7 +124,7 @@ package final class Node {
         starter = processes.map { [delivery, local, installed] loop in
             AppStarter(
                 options.wake, sockets: options.sockets, loop: loop, log: log,
-                hasItems: { delivery.hasDueItems(for: $0, where: local.isServed) },
+                hasItems: { delivery.hasDueItems(for: $0, where: local.mayStartApp) },
                 ownership: { installed.state[$0]?.ownership })
         }
         if let diskPatience { store.watchDisk(for: diskPatience) }
@@ -235,6 +235,7 @@ package final class Node {
                 }))
         for role in DeviceRole.allCases { connect(local[role], role) }
         configuration.connect { [weak settings] in await settings?.refusal(of: $0, optional: $1, for: $2) }
+        applications.whenChanged = { [starter] in starter?.itemsMayWait(for: $0) }
         pairings.node = self
         counterparts.whenStored = { [weak configuration] in configuration?.secondariesChanged() }
         links.whenReady = { [acceptedKey] in acceptedKey.linked() }
