@@ -491,6 +491,26 @@ import Testing
         #expect(fleet.standing(0)?.verdict == "applied" && fleet.standing(0)?.text == nil)
     }
 
+    @Test("CFG-63, CFG-114: the fault of what was active before a trial is shown again when the trial fails")
+    func faultBeforeATrial() throws {
+        let former = try fleet.delivered(try fleet.envelope(1))
+        #expect(try fleet.report(0, former, .applied, onTrial: false) == nil)
+        #expect(try fleet.report(0, former, .applied, onTrial: false, text: "not loaded") == nil)
+        let next = try fleet.delivered(try fleet.envelope(2))
+        #expect(try fleet.report(0, next, .applied, onTrial: true) == nil)
+        #expect(fleet.standing(0)?.text == nil && fleet.desired.unloadedPairings.isEmpty)
+        let pairing = fleet.members[0].pairing
+        let state = try #require(fleet.desired.state(of: fleet.key, at: pairing))
+        #expect(try SecondaryState(try #require(state.dictionary)).dictionary == state.dictionary, "its row keeps it")
+        var passed = fleet
+        #expect(try fleet.report(0, next, .failed, good: former) == nil)
+        #expect(fleet.standing(0)?.text?.hasSuffix("of the active version 1: not loaded") == true)
+        #expect(fleet.desired.unloadedPairings == [pairing])
+        #expect(try passed.report(0, next, .applied, onTrial: false) == nil)
+        let fields = passed.desired.state(of: passed.key, at: pairing)?.dictionary
+        #expect(fields?["loadFault"] == nil && fields?["unloaded"] == nil, "it never comes back")
+    }
+
     @Test("CFG-104, CFG-114: a follow-up that comes in place of the last verdict shows its words")
     func followUpInPlaceOfTheLastVerdict() throws {
         let item = try fleet.delivered(try fleet.envelope(1))

@@ -162,6 +162,8 @@ package struct SecondaryState: Sendable, Equatable {
     private var orphans: [ForwardedConfiguration] = []
     /// The configuration that the last report says is active.
     package internal(set) var good: GoodConfiguration?
+    /// The last fault, by its configuration. It stays during the trial of a newer one, which may fail, and goes when
+    /// that passes.
     private var lastLoadFault: NamedFault?
     /// The envelope that the secondary applied last, by its reports.
     var applied: [UInt8]?
@@ -195,7 +197,9 @@ package struct SecondaryState: Sendable, Equatable {
     /// (CFG-114). No trial begins with a fault.
     mutating func noteLoading(_ facts: ReportFacts, isFollowUp: Bool) {
         let text = facts.isOnTrial == false ? facts.text : nil
-        guard isFollowUp || text != nil || facts.isOnTrial == true else { return }
+        let isOfOther = lastLoadFault.map { $0.digest != facts.digest } ?? false
+        if isOfOther, facts.isOnTrial != false { return }
+        guard isOfOther || isFollowUp || text != nil || facts.isOnTrial == true else { return }
         lastLoadFault = text.map { NamedFault(digest: facts.digest, text: $0) }
     }
 
@@ -466,7 +470,8 @@ package struct SecondaryState: Sendable, Equatable {
             "goodVersion": good.map { PropertyListValue($0.version) }, "goodDigest": good.map { .data($0.digest) },
             "applied": applied.map { .data($0) }, "passed": passed.map { .data($0) },
             "awaited": awaited.map { .data($0) }, "since": awaitedSince.map { .integer($0.milliseconds) },
-            "trust": trust.bytes.map { .data($0) }, "loadFault": loadFault.map { .string($0) },
+            "trust": trust.bytes.map { .data($0) }, "loadFault": lastLoadFault.map { .string($0.text) },
+            "unloaded": loadFault == nil ? lastLoadFault.map { .data($0.digest) } : nil,
         ])
     }
 
@@ -482,9 +487,13 @@ package struct SecondaryState: Sendable, Equatable {
         awaited = try fields.optional("awaited", "32 bytes of data") { $0.digestValue }
         awaitedSince = try fields.optional("since", "an integer") { $0.timeValue }
         let loadFault = try fields.optional("loadFault", "a string") { $0.stringValue }
+        // The digest of the fault's configuration, if that is not the active one.
+        let unloaded = try fields.optional("unloaded", "32 bytes of data") { $0.digestValue }
         trust = try fields.optional("trust", "16 bytes of data, or none") { TrustMark(bytes: $0.dataValue) } ?? .unnamed
         try fields.refuseUnknownFields()
-        if let good { lastLoadFault = loadFault.map { NamedFault(digest: good.digest, text: $0) } }
+        if let digest = unloaded ?? good?.digest {
+            lastLoadFault = loadFault.map { NamedFault(digest: digest, text: $0) }
+        }
     }
 
     private static func application(_ value: PropertyListValue) -> Application? {
