@@ -41,7 +41,7 @@ package struct ForwardedConfiguration: Sendable, Equatable {
     /// No other verdict follows.
     package internal(set) var isFinished = false
     /// Handled by the secondary or gone from its queue, and not answered: its report may be lost. Not stored.
-    var isLost = false
+    package internal(set) var isLost = false
 
     init(_ desired: DesiredConfiguration, id: UniqueIdentifier, pairing: UniqueIdentifier, at now: WallTime) {
         (self.id, self.pairing, key) = (id, pairing, desired.key)

@@ -1,7 +1,11 @@
-// The secondaries that a rollout names: by name, pairing or vendor identifier, and never two by one word.
+// The secondaries that a rollout names: by name, pairing or vendor identifier, and never two by one word. And a rollout
+// that comes to all: those that lack the configuration get it, and no delivery is made twice.
 
 import TandemBase
 import TandemDaemonTestSupport
+import TandemReactor
+import TandemSignedConfiguration
+import TandemTestSupport
 import Testing
 
 @testable import TandemDaemon
@@ -45,5 +49,26 @@ import Testing
         let twins = [peer("twin"), peer("twin")]
         #expect(throws: ControlFailure.self) { try first(["twin"], of: twins) }
         #expect(try first([twins[1].pairing.description], of: twins) == [twins[1].pairing])
+    }
+
+    @Test("CFG-72, CFG-79: a rollout that comes to all repeats no delivery that was handled and is not answered yet")
+    func handledAndNotAnswered() throws {
+        let primary = try OnePrimary()
+        primary.link()
+        let envelope = try primary.envelope(1)
+        func apply(_ stage: RolloutStage?) {
+            primary.scheduler.start { [service = primary.service, app = primary.subject.application] in
+                _ = await service.apply(envelope, app: app, wait: .zero, stage: stage)
+            }
+            primary.scheduler.advance(by: .milliseconds(1))
+        }
+        apply(.count(1))
+        let item = try #require(primary.waiting.first)
+        primary.lose()
+        #expect(primary.waiting.isEmpty)
+        apply(nil)
+        #expect(primary.waiting.isEmpty, "its report is on its way")
+        primary.receive(try primary.applied(envelope, counter: 1, nonce: item))
+        #expect(primary.appliedCount == 1)
     }
 }

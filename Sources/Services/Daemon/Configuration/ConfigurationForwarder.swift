@@ -325,6 +325,15 @@ final class ConfigurationForwarder {
         }
     }
 
+    /// A rollout has come to all: each secondary gets what it lacks. A delivery that was handled may be answered by a
+    /// report on this link, and is made again at the next one only (CFG-72).
+    private func promoted(_ application: ApplicationIdentifier) {
+        let now = context.reading.wall
+        change(at: context.receivers) { next, addressee in
+            next.changed(application, at: addressee, isUnderWay: { !$0.isLost }, at: now) { .random() }
+        }
+    }
+
     /// Whether the pairing has begun an epoch that this state has not entered.
     func mustEnterEpoch(of peer: ConfigurationPeer) -> Bool { state.mustEnterEpoch(of: addressee(peer)) }
 
@@ -470,8 +479,7 @@ final class ConfigurationForwarder {
             context.takeBack(entry.id, of: entry.key.application, from: entry.pairing)
         }
         for item in transition.deliveries { submit(item) }
-        // A rollout has come to all: each secondary gets what it lacks.
-        for application in transition.promoted { changed(application, at: context.receivers) }
+        for application in transition.promoted { promoted(application) }
         changes.notify()
     }
 
