@@ -77,14 +77,43 @@ import Testing
     func anAppFindsTheClockUnset() throws {
         let context = try Fixture.context()
         for version in 9...9 + ConfigurationLimits.attempts {
-            _ = slot.received(try Fixture.envelope(version: version), by: Fixture.delivery, in: context)
-            for _ in 0...ConfigurationLimits.attempts {
+            let delivery = ConfigurationDelivery(pairing: Fixture.delivery.pairing, nonce: .random())
+            _ = slot.received(try Fixture.envelope(version: version), by: delivery, in: context)
+            for round in 0...ConfigurationLimits.attempts {
                 let answer = slot.answered(try Fixture.reply("clock-unset", to: slot), now: Fixture.now)
-                #expect(answer.reports.map(\.verdict) == [.rejected(.clockUnset)])
+                #expect(answer.reports.map(\.verdict) == (round > 0 ? [] : [.rejected(.clockUnset)]))
+                #expect(answer.verdict == .rejected(.clockUnset))
                 #expect(slot.timePassed(running: .seconds(10), now: Fixture.now).effects.isEmpty)
                 #expect(slot.clockMoved(in: context).effects.count == 1 && slot.staged?.attempts == 1)
             }
         }
+    }
+
+    @Test("CFG-33, LIM-142: a library with a later clock floor is asked again with pauses, and its senders told once")
+    func aLibraryWithALaterClockFloor() throws {
+        let context = try Fixture.context()
+        _ = slot.received(try Fixture.envelope(version: 9), by: Fixture.delivery, in: context)
+        var reports = 0
+        func refuse() throws {
+            reports += slot.answered(try Fixture.reply("clock-unset", to: slot), now: Fixture.now).reports.count
+        }
+        for _ in 0..<ConfigurationLimits.unjudgedOffers {
+            try refuse()
+            #expect(slot.clockMoved(in: context).effects.count == 1)
+        }
+        try refuse()
+        #expect(slot.clockMoved(in: context) == ApplyTransition() && slot.phase == .waitingForClock)
+        _ = slot.timePassed(running: ConfigurationLimits.unjudgedPause, now: Fixture.now)
+        #expect(slot.clockMoved(in: context).effects.count == 1 && reports == 1)
+        try refuse()
+        _ = slot.applicationDisconnected()
+        _ = slot.applicationConnected(.registered)
+        #expect(slot.clockMoved(in: context).effects.count == 1, "it may be another build")
+        let other = ConfigurationDelivery(pairing: .random(), nonce: .random())
+        let bytes = try #require(slot.staged?.record.envelope)
+        _ = slot.received(bytes, by: other, in: context)
+        try refuse()
+        #expect(reports == 3, "another sender has joined")
     }
 
     @Test("CFG-30, CFG-32: what is active is answered as applied while a higher version waits, and that waits on")

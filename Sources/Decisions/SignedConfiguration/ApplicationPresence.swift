@@ -1,6 +1,7 @@
 // Presence of the app that a configuration is for: whether it is connected, takes offers and loads what is applied
 // (CFG-42), how long it has lived with the configuration on trial (CFG-61), and the library's account of its starts
-// (CFG-65). It also paces offers that the app cannot judge (CFG-113) and reports about loading (CFG-114).
+// (CFG-65). It also paces offers that the app cannot judge (CFG-113), or for which it finds the clock unset (CFG-33),
+// and reports about loading (CFG-114).
 
 /// The app of a slot, as far as the slot knows it.
 struct ApplicationPresence: Sendable, Equatable {
@@ -11,9 +12,12 @@ struct ApplicationPresence: Sendable, Equatable {
     private(set) var hasReplacedOffer = false
     /// The deliveries whose senders know that the app could not judge the configuration, or had no room for it.
     private var unjudged: ConfigurationDeliveries?
+    /// Those whose senders know that the app finds the clock unset.
+    private var clockless: ConfigurationDeliveries?
     /// Those whose senders know that the app's verdict could not be stored.
     private var unstored: ConfigurationDeliveries?
-    /// The offers in a row that the app could not judge or had no room for, and the time until the next one (LIM-142).
+    /// The offers in a row that the app could not judge, had no room for or answered by `clock-unset`, and the time
+    /// until the next one (LIM-142).
     private var unjudgedOffers = 0
     private var offerPause = Duration.zero
     /// The configurations that were applied since the last tick: a waived one may have come on top of another one.
@@ -40,7 +44,9 @@ struct ApplicationPresence: Sendable, Equatable {
     /// - Parameter unfinished: the configurations of the stored rows.
     init(unfinished: [[UInt8]?]) { self.unfinished = Set(unfinished.compactMap { $0 }) }
 
-    var takesOffers: Bool { isConnected && !refusesOffers && offerPause == .zero }
+    var pausesOffers: Bool { offerPause > .zero }
+
+    var takesOffers: Bool { isConnected && !refusesOffers && !pausesOffers }
 
     mutating func note(_ attempts: LoadAttempts) { library = attempts }
 
@@ -139,9 +145,22 @@ struct ApplicationPresence: Sendable, Equatable {
 
     private mutating func couldNotJudge(_ deliveries: ConfigurationDeliveries) -> Bool {
         defer { unjudged = deliveries }
+        countUnjudgedOffer()
+        return unjudged != deliveries
+    }
+
+    /// The app finds the clock unset for what these deliveries brought, although it is set for the daemon: its library
+    /// has a later floor (CFG-33).
+    /// - Returns: the deliveries to report: all of them if they are not the ones reported last, else none.
+    mutating func foundClockUnset(_ deliveries: ConfigurationDeliveries) -> ConfigurationDeliveries {
+        defer { clockless = deliveries }
+        countUnjudgedOffer()
+        return clockless == deliveries ? ConfigurationDeliveries() : deliveries
+    }
+
+    private mutating func countUnjudgedOffer() {
         unjudgedOffers += 1
         if unjudgedOffers > ConfigurationLimits.unjudgedOffers { offerPause = ConfigurationLimits.unjudgedPause }
-        return unjudged != deliveries
     }
 
     mutating func applied(_ digest: [UInt8]) {

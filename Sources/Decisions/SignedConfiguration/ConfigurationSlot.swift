@@ -172,15 +172,13 @@ package struct ConfigurationSlot: Sendable, Equatable {
         return allowsInvalid ? ApplyTransition() : permissionEnded(in: context)
     }
 
-    /// The wall clock has been set: what waits for it is judged again.
+    /// At each tick: what waits for the clock is judged again once the clock is set, unless offers pause (LIM-142).
     package mutating func clockMoved(in context: VerificationContext) -> ApplyTransition {
-        guard phase == .waitingForClock, let waiting = staged, context.now >= context.clockFloor else {
-            return ApplyTransition()
-        }
-        staged = nil
+        guard phase == .waitingForClock, let waiting = staged, context.now >= context.clockFloor, !app.pausesOffers
+        else { return ApplyTransition() }
         phase = .idle
         var transition = received(waiting.record.envelope, by: waiting.deliveries, in: context)
-        if staged == nil { change(.staged(nil), &transition) }
+        if phase == .idle { change(.staged(nil), &transition) }
         return transition
     }
 
@@ -292,10 +290,14 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// The app has answered an offer. An answer about other bytes than those that were offered is as none.
     package mutating func answered(_ reply: OfferReply, now: WallTime) -> ApplyTransition {
         var transition = ApplyTransition()
-        guard phase == .offered, let staged, reply.digest == staged.record.digest else { return transition }
+        guard phase == .offered, var staged, reply.digest == staged.record.digest else { return transition }
+        var senders = staged.deliveries
         switch reply.verdict {
         case .applied: commit(staged, now: now, &transition)
-        case .rejected(.clockUnset): phase = .waitingForClock
+        case .rejected(.clockUnset):
+            (phase, senders) = (.waitingForClock, app.foundClockUnset(senders))
+            staged.uncount()
+            change(.counted(staged), &transition)
         case .failed:
             failStaged(&transition, reply.text)
             return transition
@@ -306,7 +308,7 @@ package struct ConfigurationSlot: Sendable, Equatable {
         }
         let isOnTrial: Bool? = reply.verdict == .applied ? trial != nil : nil
         report(
-            reply.verdict, of: staged, by: staged.deliveries, text: reply.text, isOnTrial: isOnTrial, &transition)
+            reply.verdict, of: staged, by: senders, text: reply.text, isOnTrial: isOnTrial, &transition)
         transition.conclude(reply.verdict, ReportFacts.words(isOnTrial, staged.isWaived, reply.text) ?? "")
         return transition
     }
