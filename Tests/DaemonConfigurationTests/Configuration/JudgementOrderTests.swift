@@ -80,6 +80,20 @@ import Testing
         #expect(service.anchor(of: subject.application) != nil, "its next registration teaches it")
     }
 
+    @Test("SES-73, SES-93: a registration that begins while its app is removed teaches its key once the app is gone")
+    func registrationWithinRemoval() throws {
+        let (service, app) = (secondary.service, secondary.queue.app)
+        let pem = PrivateKey.generate(.ed25519).publicKey.pem
+        let decision = service.decideRemoval(of: app)
+        // The removal waits for a commit that is under way, and the registration for the removal.
+        let read = service.readAnchor(pem, of: app, as: .secondary)
+        secondary.scheduler.start { try? await service.remove(app, by: decision, with: []) }
+        secondary.scheduler.run()
+        #expect(service.anchor(of: app) == nil)
+        secondary.connect(TandemSession.Registration(anchor: pem), read)
+        #expect(service.anchor(of: app)?.pem == pem)
+    }
+
     @Test("SES-93, CTL-33: a decision that could not be stored overrules no registration that had its turn before")
     func failedReplacement() throws {
         let service = secondary.service

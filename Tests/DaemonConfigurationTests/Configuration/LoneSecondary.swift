@@ -160,7 +160,8 @@ final class LoneSecondary {
 
     /// Removes the app; its directory stays.
     func removeApp() {
-        scheduler.start { [service, queue] in try? await service.remove(queue.app, with: []) }
+        let decision = service.decideRemoval(of: queue.app)
+        scheduler.start { [service, queue] in try? await service.remove(queue.app, by: decision, with: []) }
         scheduler.run()
     }
 

@@ -377,13 +377,17 @@ final class ConfigurationReceiver {
 
     // MARK: the operator's changes
 
+    /// The operator decides on the trust in an app's keys: it overrules the registrations of before.
+    func decide(_ key: KeySubject) -> KeyDecision { apps.decide(key) }
+
     /// Ends all configurations of an app on one side and changes its trusted key, in one commit with the rows of
     /// another part. Its version marks stay, closed (CFG-31).
+    /// - Parameter earlier: the decision, where that has been made before; else it is made now.
     func end(
-        _ key: KeySubject, with rows: [RowChange] = [],
+        _ key: KeySubject, by earlier: KeyDecision? = nil, with rows: [RowChange] = [],
         _ change: @escaping (inout ReceiverState) -> [RowChange]
     ) async throws(StoreError) {
-        let decision = apps.decide(key)
+        let decision = earlier.flatMap { $0.subject == key ? $0 : nil } ?? decide(key)
         try await committed.commit(room: .reserve) { [self] next in
             var changes = rows + change(&next)
             var closed: [SlotStep] = []
@@ -393,7 +397,7 @@ final class ConfigurationReceiver {
                 closed.append(step)
             }
             return Commit(changes) { [self] in
-                apps.decided(key, decision)
+                apps.decided(decision)
                 // With the chain, which is another one now.
                 files.reconcile(key, with: state)
                 for step in closed {
@@ -456,8 +460,7 @@ final class ConfigurationReceiver {
 
     /// Whether an app has registered last with another anchor than the trusted one (CTL-27).
     func isConflicting(_ subject: KeySubject) -> Bool {
-        guard let trusted = state.anchors[subject] else { return false }
-        return apps.isConflicting(with: trusted)
+        state.anchors[subject].map { apps.isConflicting(with: $0) } ?? false
     }
 
     /// The operator has removed an app.
@@ -585,15 +588,5 @@ final class ConfigurationReceiver {
             Commit([]) { [self] in files.rewrite(subject, unwrittenSince: writes, with: state) }
         }
         return isWritten ?? false
-    }
-}
-
-extension Result where Success == [RowChange], Failure == VerificationFailure {
-    /// The verdict on a key set or a revocation, with its text.
-    fileprivate var verdict: (verdict: Verdict, text: String?) {
-        switch self {
-        case .success: (.applied, nil)
-        case .failure(let failure): (.rejected(failure.rejection), failure.detail)
-        }
     }
 }

@@ -314,11 +314,17 @@ final class ConfigurationService {
         context.log(.trustChanged(of: key, from: former, to: receiver.state.anchors[key]))
     }
 
+    /// The operator removes an app of this device: registrations that begin from now on are behind that (SES-93).
+    func decideRemoval(of app: ApplicationIdentifier) -> KeyDecision { receiver.decide(context.subject(of: app)) }
+
     /// Ends everything of an app of this device, which is removed: its configurations and its trusted key, in one
     /// commit with the rows of another part (SES-73).
-    func remove(_ app: ApplicationIdentifier, with rows: [RowChange]) async throws(StoreError) {
+    /// - Parameter decision: made when the app's registrations began to wait for the end of this.
+    func remove(
+        _ app: ApplicationIdentifier, by decision: KeyDecision, with rows: [RowChange]
+    ) async throws(StoreError) {
         let key = context.subject(of: app)
-        try await receiver.end(key, with: rows) { next in next.untrust(key) }
+        try await receiver.end(key, by: decision, with: rows) { next in next.untrust(key) }
         receiver.removed(key)
     }
 

@@ -368,3 +368,13 @@ extension ConfigurationSlotKey {
         self.init(application: subject.application, role: subject.role, target: target)
     }
 }
+
+extension Result where Success == [RowChange], Failure == VerificationFailure {
+    /// The verdict on a key set or a revocation, with its text.
+    var verdict: (verdict: Verdict, text: String?) {
+        switch self {
+        case .success: (.applied, nil)
+        case .failure(let failure): (.rejected(failure.rejection), failure.detail)
+        }
+    }
+}

@@ -6,6 +6,12 @@ import TandemBase
 import TandemSession
 import TandemSignedConfiguration
 
+/// A decision of the operator on the trust in the keys of an app, by its place among them.
+struct KeyDecision {
+    let subject: KeySubject
+    fileprivate let number: Int
+}
+
 /// The last registrations of the apps. Forgotten at a restart, after which apps register again.
 struct RegisteredApps {
     /// The result of a comparison with a trusted anchor: it takes the reading of all keys, and `status` is asked often.
@@ -71,14 +77,13 @@ struct RegisteredApps {
 
     /// The operator decides on the trust in the app's keys now: an app whose turn was before is overruled, once that is
     /// stored.
-    /// - Returns: the number of the decision.
-    mutating func decide(_ subject: KeySubject) -> Int {
+    mutating func decide(_ subject: KeySubject) -> KeyDecision {
         decisions[subject, default: Decisions()].count += 1
-        return count(of: subject)
+        return KeyDecision(subject: subject, number: count(of: subject))
     }
 
     /// A decision is stored.
-    mutating func decided(_ subject: KeySubject, _ number: Int) { decisions[subject]?.last = number }
+    mutating func decided(_ decision: KeyDecision) { decisions[decision.subject]?.last = decision.number }
 
     /// Whether the operator has decided on the trust in the app's keys after so many decisions.
     func isOverruled(_ subject: KeySubject, since number: Int) -> Bool {

@@ -196,6 +196,7 @@ final class ApplicationService {
     /// Removes an app with all that the device keeps of it (SES-73); returns what that was.
     func remove(_ app: ApplicationIdentifier) async throws(StoreError) -> Contents {
         await beginChange(of: app)
+        let decision = configuration.decideRemoval(of: app)
         await installed.hold()
         let contents = contents(of: app)
         guard !contents.isEmpty else {
@@ -205,7 +206,7 @@ final class ApplicationService {
         }
         var next = installed.state
         let rows = next.remove(app)
-        do throws(StoreError) { try await configuration.remove(app, with: rows) } catch {
+        do throws(StoreError) { try await configuration.remove(app, by: decision, with: rows) } catch {
             installed.release()
             endChange(of: app)
             throw error
