@@ -460,6 +460,16 @@ import Testing
         #expect(access(secondary.file("trial.plist"), F_OK) == 0)
     }
 
+    @Test("CFG-17, CFG-42: an app reads its files again when the operator trusts a key set in place of its bare key")
+    func keySetInPlaceOfABareKey() throws {
+        secondary.connect()
+        try secondary.apply(try secondary.envelope(1))
+        let messages = secondary.host.offers.count
+        try secondary.trustKeySet()
+        #expect(secondary.keySets != nil && secondary.host.offers.count == messages + 1)
+        #expect(secondary.host.offers.last?.body == ConfigurationService.reloadBody)
+    }
+
     @Test("CFG-42: a reload names no pairing, whatever waits for the app")
     func pairingOfAReload() throws {
         secondary.connect()

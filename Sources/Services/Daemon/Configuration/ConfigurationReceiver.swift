@@ -254,7 +254,7 @@ final class ConfigurationReceiver {
         }
     }
 
-    /// The app sees whether the signer of its values was revoked.
+    /// The app reads its files again, if something is applied (CFG-42).
     private func reload(_ subject: KeySubject) {
         guard let key = context.shownKey(of: subject),
             state.slots[key]?.isApplicationConnected == true, state.slots[key]?.active != nil
@@ -377,12 +377,12 @@ final class ConfigurationReceiver {
 
     // MARK: the operator's changes
 
-    /// The operator decides on the trust in an app's keys: it overrules the registrations of before.
+    /// The operator decides on the trust in an app's keys: it overrules registrations that began before.
     func decide(_ key: KeySubject) -> KeyDecision { apps.decide(key) }
 
     /// Ends all configurations of an app on one side and changes its trusted key, in one commit with the rows of
     /// another part. Its version marks stay, closed (CFG-31).
-    /// - Parameter earlier: the decision, where that has been made before; else it is made now.
+    /// - Parameter earlier: the decision, if it was made before and for this side of the app; else it is made now.
     func end(
         _ key: KeySubject, by earlier: KeyDecision? = nil, with rows: [RowChange] = [],
         _ change: @escaping (inout ReceiverState) -> [RowChange]
@@ -509,6 +509,8 @@ final class ConfigurationReceiver {
                     if case .new(let anchor) = learning {
                         files.writeChain(of: key, in: state)
                         device.trustChanged(for: key, to: .key(anchor.mark))
+                        // A key set has taken the place of a bare key: the app has key sets to follow now (CFG-42).
+                        reload(key)
                     }
                     return learning
                 }

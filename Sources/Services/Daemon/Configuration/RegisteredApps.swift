@@ -6,7 +6,7 @@ import TandemBase
 import TandemSession
 import TandemSignedConfiguration
 
-/// A decision of the operator on the trust in the keys of an app, by its place among them.
+/// A numbered decision of the operator on the trust in an app's keys.
 struct KeyDecision {
     let subject: KeySubject
     fileprivate let number: Int
