@@ -54,6 +54,15 @@ import Testing
         #expect(try await devices.run("hub", "health", "--timeout", "0").status == 2)
     }
 
+    @Test("CTL-13, CTL-73: an answer that cannot be written is not the answer no", arguments: ["health", "ready"])
+    func unwritableAnswer(command: String) async throws {
+        let tandem = Program.directory.appendingPathComponent("tandem").path
+        let line = "'\(tandem)' \(command) --device '\(devices.workspace["hub.sock"])' >/dev/full"
+        let shell = try Program("/bin/sh", ["-c", line], named: "shell", in: devices.workspace)
+        let ending = try await shell.ending()
+        #expect(ending.status == 3 && ending.errors.contains("cannot write the result"), "\(ending)")
+    }
+
     @Test func `CTL-14: draining says what is left and is told as a problem until it ends`() async throws {
         let drained = try await devices.run("hub", "drain", "--timeout", "1s")
         #expect(drained.status == 0 && drained.output == "drained\n", "\(drained)")

@@ -20,7 +20,7 @@ package enum CommandFailure: Error, Equatable {
     case silent(String, at: [String] = [])
     /// No daemon can be asked through the socket, also not later: exit code 3.
     case unusable(String)
-    /// A daemon was reached and its state is not known: exit code 3.
+    /// A daemon was reached, and its state is not known or could not be written: exit code 3.
     case unknownState(String)
 
     /// The exit code of the process.

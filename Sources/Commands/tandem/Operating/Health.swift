@@ -18,8 +18,8 @@ extension Subcommand {
         notes: """
             The reasons are on standard output, which is what a monitoring system shows. With --json the whole answer is
             there instead.
-            Exit code 3 means that no daemon answers, that it cannot answer, or that it refuses this user. A link is
-            reported as lost once it has been down for 5 s more than it has been up since the change began: short
+            Exit code 3 means that no daemon answers, that it cannot answer, that it refuses this user, or that its answer
+            cannot be written. A link is reported as lost once it has been down for 5 s more than it has been up since the change began: short
             interruptions and short recoveries are not reported.
             """,
         examples: ["health", "health --timeout 5s", "health --device secondary --json"]
@@ -41,6 +41,7 @@ extension Subcommand {
         }
         // The reasons are printed.
         guard isHealthy else { throw CommandFailure.no([]) }
+        try Console.checkAnswer()
     }
 
     static let ready = Subcommand(
@@ -51,14 +52,18 @@ extension Subcommand {
         ],
         notes: """
             A daemon that has pairings is ready once the first of them has had a link since it was started. Exit code 3
-            means that no daemon answers, that it cannot answer, or that it refuses this user.
+            means that no daemon answers, that it cannot answer, that it refuses this user, or that its answer cannot be
+            written.
             """,
         examples: ["ready", "ready --no-link", "ready --timeout 30s"]
     ) { arguments, console in
         let end = ContinuousClock.now + (try arguments.duration("timeout") ?? .zero)
         while true {
             let outcome = Result { try notReadyReason(arguments) }
-            if case .success(nil) = outcome { return console.print("ready") }
+            if case .success(nil) = outcome {
+                console.print("ready")
+                return try Console.checkAnswer()
+            }
             guard ContinuousClock.now < end else {
                 throw CommandFailure.no(["not ready: \(try outcome.get() ?? "")"])
             }
@@ -103,6 +108,13 @@ private func notReadyReason(_ arguments: Arguments) throws -> String? {
     let reason = report.text("reason")
     let isReady = report.body["ready"] == .boolean(true) || (arguments.has("no-link") && reason == "no-link")
     return isReady ? nil : reason
+}
+
+extension Console {
+    /// Fails if the answer "yes" has not been written: exit code 1 stands for the answer "no" alone (CTL-13).
+    fileprivate static func checkAnswer() throws(CommandFailure) {
+        if let failure { throw .unknownState(failure.text) }
+    }
 }
 
 extension Arguments {
