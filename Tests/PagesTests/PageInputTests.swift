@@ -163,9 +163,11 @@ import Testing
     }
 
     @Test(
-        "PAG-16: a text that is no value of its field's type is refused with an example of one",
+        "PAG-16: a text that is no value of its field's type is refused with an example of one, or with its range",
         arguments: [
-            (.integer, "1.5", "1.5' is no whole number such as 15"), (.double, "1,5", "'1,5' is no number such as 1.5"),
+            (.integer, "1.5", "1.5' is no whole number such as 15"),
+            (.integer, "-9223372036854775809", "is not between -9223372036854775808 and 9223372036854775807"),
+            (.double, "1,5", "'1,5' is no number such as 1.5"),
             (.url, "a b", "is no address such as https://example.org/"), (.array, "[null]", "without null"),
             (.set, "[1]", "is no list of texts in JSON such as"),
             (.dictionary, "{\"k\":1,\"k\":2}", "without a key twice"),

@@ -151,7 +151,11 @@ package struct PageInput: Sendable, Equatable {
         guard let value = field.value(of: text) else {
             let shown = row.isSecret ? SettingError.redacted : OutsideText.quoted(text)
             let type = field.isDate ? .date : declaration.type
-            errors[key] = Self.reason(of: SettingError(property: key, value: shown, rule: .type(type)), row.kind)
+            if type == .integer, Self.isWholeNumber(text) {
+                errors[key] = "\(shown) is not between \(Int.min) and \(Int.max)"
+            } else {
+                errors[key] = Self.reason(of: SettingError(property: key, value: shown, rule: .type(type)), row.kind)
+            }
             return
         }
         let present = field.isDate ? row.date.map { .date($0) } : row.value
@@ -197,6 +201,12 @@ package struct PageInput: Sendable, Equatable {
         case .dictionary: "no object in JSON such as {\"a\": 1} without null and without a key twice"
         case .string, .strings, .data, .coded: nil
         }
+    }
+
+    /// Whether a text is a whole number, however large.
+    private static func isWholeNumber(_ text: String) -> Bool {
+        let digits = text.utf8.dropFirst(text.hasPrefix("-") || text.hasPrefix("+") ? 1 : 0)
+        return !digits.isEmpty && digits.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
     private struct Field {

@@ -14,8 +14,8 @@ enum Help {
 
             \(groups.joined(separator: "\n"))
             tandem COMMAND --help explains a command; tandem --version shows the version.
-            Exit codes: 0 done, 1 refused, failed or answered by no (the reason is on standard error), 2 wrong call, 3 no
-            daemon answers or its socket is closed to this user. Of 'health' and 'ready' 1 is the answer no alone.
+            Exit codes: 0 done, 1 refused, failed or answered by no (the reason is on standard error), 2 wrong call, 3
+            no daemon answers or its socket is closed to this user. For 'health' and 'ready' 1 means only the answer no.
             Environment: TANDEM_SOCKET (daemon of client commands), NO_COLOR (no colours).
 
             """

@@ -19,8 +19,8 @@ extension Subcommand {
             The reasons are on standard output, which is what a monitoring system shows. With --json the whole answer is
             there instead.
             Exit code 3 means that no daemon answers, that it cannot answer, that it refuses this user, or that its answer
-            cannot be written. A link is reported as lost once it has been down for 5 s more than it has been up since the change began: short
-            interruptions and short recoveries are not reported.
+            cannot be written. A link is reported as lost once it has been down for 5 s more than it has been up since
+            the change began: short interruptions and short recoveries are not reported.
             """,
         examples: ["health", "health --timeout 5s", "health --device secondary --json"]
     ) { arguments, console in

@@ -155,7 +155,7 @@ extension Subcommand {
                     console.print(json: .dictionary(row.body))
                 } else {
                     console.print(
-                        "\(row.text("key")) \(SettingsAnswer.value(of: row)) (\(SettingsAnswer.layer(of: row)))")
+                        "\(row.text("key")) \(SettingsAnswer.shown(of: row)) (\(SettingsAnswer.layer(of: row)))")
                 }
             }
             known = next
@@ -303,7 +303,7 @@ extension Arguments {
 }
 
 /// The daemon's answer about an app's settings.
-private struct SettingsAnswer {
+struct SettingsAnswer {
     private(set) var rows: [Fact]
     private let ordinal: PropertyListValue?
 
@@ -350,7 +350,7 @@ private struct SettingsAnswer {
 
     private static var columns: [Table.Column] {
         [
-            "key", .init("value", cell: value),
+            "key", .init("value", cell: shown),
             .init("layer") { $0.body["unknown"] == true ? "not in the schema" : layer(of: $0) }, "by", "type",
             "access", "restart",
         ]
@@ -364,6 +364,14 @@ private struct SettingsAnswer {
     static func layer(of row: Fact) -> String {
         row.text("layer") + (row.body["waived"] == true ? ", INVALID signature allowed" : "")
             + (row.body["notLoaded"] == true ? ", NOT loaded by the app" : "")
+    }
+
+    /// As ``value(of:)``, but a value that the app itself has encoded by its tag and size (CTL-39).
+    static func shown(of row: Fact) -> String {
+        guard row.body["secret"] != true, row.body["type"]?.stringValue == SettingType.coded.rawValue,
+            let coded = row.body["value"]?.dictionaryValue.flatMap({ CodedSetting($0) })
+        else { return value(of: row) }
+        return Printable.text(SettingValue.coded(coded).description)
     }
 
     /// A value on one line; never a secret's.
