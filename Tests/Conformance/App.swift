@@ -82,8 +82,15 @@ final class App: @unchecked Sendable {
         return later
     }
 
-    /// Returns when the app's files have been read as far as they are asked for.
-    func waitForFiles() { session.core.assumeIsolated { $0.waitForFiles() } }
+    /// Runs what the app has on threads of its own.
+    var runCallbacks: () -> Void = {}
+
+    /// Returns when the app's files have been read as far as they are asked for, and its own threads have done what
+    /// they have.
+    func waitForThreads() {
+        session.core.assumeIsolated { $0.waitForFiles() }
+        runCallbacks()
+    }
 
     // MARK: messages
 

@@ -15,6 +15,9 @@ final class ManualNetwork {
     var isLinkAllowed = true
     var streamFaults: FaultPlan?
     var frameFate: FrameFate.Rule?
+    /// How long a piece is under way between an app and its daemon.
+    var appDelay: ClosedRange<Duration> = .zero ... .zero
+    private var lastAppSeed: UInt64 = 0
     private var links: [String: (owner: ProcessScheduler, acceptor: LinkAcceptor)] = [:]
     private var apps: [String: (owner: ProcessScheduler, endpoint: LocalEndpoint)] = [:]
     private var linkStreams: [Weak] = []
@@ -62,7 +65,10 @@ final class ManualNetwork {
 
     func dialDaemon(_ path: String, _ caller: ProcessScheduler) -> InProcessStream? {
         guard let (owner, endpoint) = apps["\(SocketAddress.unix(path: path))"] else { return nil }
-        let (ours, theirs) = pair(caller, owner, .none)
+        lastAppSeed &+= 2
+        var faults = FaultPlan(seed: lastAppSeed)
+        faults.delay = appDelay
+        let (ours, theirs) = pair(caller, owner, faults)
         endpoint.accept(theirs, credentials: PeerCredentials(user: Linux.user, process: 1))
         return ours
     }

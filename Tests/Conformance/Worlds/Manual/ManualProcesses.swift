@@ -73,7 +73,7 @@ final class ManualProcesses {
         let process = ProcessScheduler(clock)
         let dialer = ManualDialer(process) { [network] in network.dialDaemon(path, process) }
         let app = try App(at: place, scheduler: process, dialer: dialer, draws: draws)
-        add(process) { app.waitForFiles() }
+        add(process) { app.waitForThreads() }
         apps.append((app, process))
         return app
     }

@@ -51,6 +51,12 @@ final class ManualWorld: World {
         set { processes.network.frameFate = newValue }
     }
 
+    /// Of connections of apps that are made from now on.
+    var appDelay: ClosedRange<Duration> {
+        get { processes.network.appDelay }
+        set { processes.network.appDelay = newValue }
+    }
+
     // MARK: daemons
 
     private func socket(_ place: Place) -> String { directory.path(place.fileName + ".sock") }
