@@ -396,6 +396,21 @@ struct WCSessionTransferTests: WCSessionSuite {
         #expect(calls.count == 1 && submitted.count == 1)
     }
 
+    @Test(
+        "SES-54, SES-84: one that is taken back and stored meanwhile finishes as it ends",
+        arguments: ["cancelled": "finished 3 7014", "handled": "finished 3 0"])
+    func takenBackAndStored(_ name: String, _ call: String) throws {
+        let (transfer, envelope) = try accepted()
+        transfer.cancel()
+        settle()
+        say(.progress, of: envelope, "stored")
+        try fixture.daemon.answerCancel("asked")
+        settle()
+        #expect(calls.isEmpty && transfer.isTransferring && session.outstandingUserInfoTransfers == [transfer])
+        say(.finished, of: envelope, name)
+        #expect(calls == [call] && !transfer.isTransferring && session.outstandingUserInfoTransfers.isEmpty)
+    }
+
     @Test("SES-84: an accepted item that is taken back without a daemon is taken back at the next one")
     func takenBackWithoutDaemon() throws {
         let transfer = session.transferCurrentComplicationUserInfo(["n": 3])

@@ -8,8 +8,42 @@ import TandemBase
 /// A transfer that the delegate knows: Apple has one class for user infos and one for files.
 protocol BookedTransfer: AnyObject, Sendable {
     var id: UniqueIdentifier { get }
+    var course: TransferCourse { get }
+}
+
+/// How far a transfer is; usable from any thread.
+final class TransferCourse: Sendable {
+    private struct State {
+        var isOpen = true
+        var isTakenBack = false
+    }
+
+    private let state = Mutex(State())
+    private let takeBack: @Sendable () -> Void
+
+    /// - Parameter takeBack: asks the daemon to take the item back.
+    init(takeBack: @escaping @Sendable () -> Void) { self.takeBack = takeBack }
+
+    /// It has not ended.
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+    /// The app takes it back, so that it may end otherwise once it is stored.
+    var isTakenBack: Bool { state.withLock { $0.isTakenBack } }
+
+    func cancel() {
+        let isOpen = state.withLock { state in
+            state.isTakenBack = state.isOpen
+            return state.isOpen
+        }
+        if isOpen { takeBack() }
+    }
+
     /// False if it had ended before.
-    func end() -> Bool
+    func end() -> Bool {
+        state.withLock { state in
+            defer { state.isOpen = false }
+            return state.isOpen
+        }
+    }
 }
 
 /// The transfers of one kind of one session; usable from any thread.
@@ -49,16 +83,18 @@ final class OutstandingTransfers<Transfer: BookedTransfer>: Sendable {
 
     /// The transfer, if its end has not been reported.
     /// - Parameters:
-    ///   - isLast: nothing comes after this; false for one that is stored.
+    ///   - isLast: nothing comes after this; false for one that is stored, which is not the end of one that the app
+    ///     takes back.
     ///   - former: makes the transfer of a former process that is not known here.
     func end(_ id: UniqueIdentifier, isLast: Bool, former: () -> Transfer) -> Transfer? {
-        let (wasReported, known) = contents.withLock { contents in
+        let (wasReported, known) = contents.withLock { contents -> (Bool, Transfer?) in
+            if !isLast, contents.transfers[id]?.transfer.course.isTakenBack == true { return (true, nil) }
             let wasReported = contents.reported.contains(id)
             if isLast { contents.reported.remove(id) } else { contents.reported.insert(id) }
             return (wasReported, contents.transfers.removeValue(forKey: id)?.transfer)
         }
         guard !wasReported else { return nil }
         let transfer = known ?? former()
-        return transfer.end() ? transfer : nil
+        return transfer.course.end() ? transfer : nil
     }
 }

@@ -122,8 +122,8 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 
 /// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
 ///
-/// `@unchecked`: the lock of `state` (a mutex) protects what changes here, `FileProgress` has its own, and all other
-/// properties are constants.
+/// `@unchecked`: `TransferCourse` and `FileProgress` have locks of their own (a mutex each), and all other properties
+/// are constants.
 public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
     /// The queued file.
     public let file: WCSessionFile
@@ -131,14 +131,13 @@ public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked S
     public var progress: Progress { fileProgress }
     private let fileProgress: FileProgress
     let id: UniqueIdentifier
-    private let state = Mutex(true)
-    private let takeBack: @Sendable () -> Void
+    let course: TransferCourse
 
     /// - Parameter size: in bytes; -1 while it is not known.
     init(id: UniqueIdentifier, file: WCSessionFile, size: Int64 = -1, cancel: @escaping @Sendable () -> Void) {
         self.id = id
         self.file = file
-        takeBack = cancel
+        course = TransferCourse(takeBack: cancel)
         fileProgress = FileProgress(totalUnitCount: size)
         super.init()
         progress.kind = .file
@@ -146,10 +145,11 @@ public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked S
     }
 
     /// Neither stored on the other device, nor failed, nor cancelled.
-    public var isTransferring: Bool { state.withLock { $0 } }
+    public var isTransferring: Bool { course.isOpen }
 
     /// Takes the file back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
-    public func cancel() { if isTransferring { takeBack() } }
+    /// Until then it is transferring, also when the other device has stored it.
+    public func cancel() { course.cancel() }
 
     /// Nothing after the end: the last steps of a file may come behind what ended it.
     func show(_ step: FileTransferProgress) {
@@ -162,13 +162,6 @@ public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked S
     func showWhole() {
         let total = max(1, progress.totalUnitCount)
         fileProgress.show(total: total, completed: total)
-    }
-
-    func end() -> Bool {
-        state.withLock { isTransferring in
-            defer { isTransferring = false }
-            return isTransferring
-        }
     }
 }
 

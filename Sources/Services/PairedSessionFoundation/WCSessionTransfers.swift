@@ -335,45 +335,35 @@ final class UrgentBudget: Sendable {
 ///
 /// An app that puts a mutable object (`NSMutableArray`) into the user info must not change it afterwards.
 ///
-/// `@unchecked`: the lock of `state` (a mutex) protects what changes here; all other properties are constants.
+/// `@unchecked`: the mutex `isCurrent` and that of `TransferCourse` protect what changes; all other properties are
+/// constants.
 public final class WCSessionUserInfoTransfer: NSObject, BookedTransfer, @unchecked Sendable {
-    private struct State {
-        var isCurrent = false
-        var isTransferring = true
-    }
-
     /// The queued user info. Empty for an item of a former process that the other device has stored: its content is
     /// gone from this one. Such an item may finish a second time, once in each process.
     public let userInfo: [String: Any]
     let id: UniqueIdentifier
-    private let state: Mutex<State>
-    private let takeBack: @Sendable () -> Void
+    let course: TransferCourse
+    private let isCurrent: Mutex<Bool>
 
     init(
         id: UniqueIdentifier, userInfo: [String: Any], isCurrent: Bool, cancel: @escaping @Sendable () -> Void
     ) {
         self.id = id
         self.userInfo = userInfo
-        takeBack = cancel
-        state = Mutex(State(isCurrent: isCurrent))
+        course = TransferCourse(takeBack: cancel)
+        self.isCurrent = Mutex(isCurrent)
     }
 
     /// The newest of the items for the complication of one device.
-    public var isCurrentComplicationInfo: Bool { state.withLock { $0.isCurrent } }
+    public var isCurrentComplicationInfo: Bool { isCurrent.withLock { $0 } }
 
     /// Neither stored on the other device, nor failed, nor cancelled.
-    public var isTransferring: Bool { state.withLock { $0.isTransferring } }
+    public var isTransferring: Bool { course.isOpen }
 
     /// Takes the item back if no handler on the other device has it; `session(_:didFinish:error:)` tells how it ended.
-    public func cancel() { if isTransferring { takeBack() } }
+    /// Until then it is transferring, also when the other device has stored it.
+    public func cancel() { course.cancel() }
 
     /// A newer item for the complication of its device was accepted.
-    func replaced() { state.withLock { $0.isCurrent = false } }
-
-    func end() -> Bool {
-        state.withLock { state in
-            defer { state.isTransferring = false }
-            return state.isTransferring
-        }
-    }
+    func replaced() { isCurrent.withLock { $0 = false } }
 }
