@@ -239,7 +239,10 @@ let testTargets: [Target] = [
             "tandem", "TandemControl", "TandemDaemon", "TandemOperations", "TandemPropertyListXML", "TandemSettings",
             "TandemPages", "TandemSignedConfiguration",
         ] + values),
-    tests("Conformance", imports: ["TandemConformance"] + values + machinery),
+    tests(
+        "Conformance",
+        imports: ["TandemConformance", "TandemSession", "PairedSession", "PairedSessionFoundation"] + values + machinery
+    ),
     // The executables are built with the tests, which start them.
     tests(
         "System",
