@@ -513,6 +513,22 @@ import Testing
         #expect(slot.active == nil)
     }
 
+    @Test("CFG-31, CFG-37, CFG-91: a connected app reads its files again when what waits for the clock ends")
+    func whatWaitsForTheClockIsTakenBack() throws {
+        var history = try KeySetHistory(anchor: try set(1))
+        var slot = try Fixture.slot()
+        var early = try context(history, .full)
+        early.now = WallTime(seconds: 0)
+        _ = slot.received(try configuration(7, signer: 0, keySet: 1), by: Fixture.delivery, in: early)
+        _ = slot.applicationConnected()
+        #expect(slot.phase == .waitingForClock, "its library reads the file by its own clock")
+        var closing = slot
+        #expect(closing.closed().effects.contains(.reload))
+        #expect(try history.take(try set(2, signer: 1)) == .rotated(version: 2))
+        #expect(slot.keysChanged(in: try context(history, .full)).effects == [.reload])
+        #expect(slot.staged == nil)
+    }
+
     @Test("CFG-23, CFG-89: a revoked signer leaves what is active, a withdrawn one ends it")
     func aWithdrawnSignerEndsWhatIsActive() throws {
         var history = try KeySetHistory(anchor: try set(1))

@@ -198,8 +198,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
             }
             _ = try ApplicableConfiguration(verified, in: full)
         } catch  where error.rejection != .clockUnset {
-            // The app may have taken what it was offered, and not have answered yet: it reads its files again.
-            if phase == .offered { transition.add(.reload) }
+            // The app may have loaded it from its file, or have taken an offer that it has not answered yet.
+            if isApplicationConnected { transition.add(.reload) }
             dropStaged(&transition)
             conclude(error, of: staged.record.envelope, by: staged.deliveries, in: context, &transition)
         } catch {}
@@ -316,8 +316,8 @@ package struct ConfigurationSlot: Sendable, Equatable {
     /// The pairing that the target came from is gone (CFG-31).
     package mutating func closed() -> ApplyTransition {
         var transition = ApplyTransition()
-        // The app may have taken what it was offered, and not have answered yet.
-        let wasInUse = active != nil || waived != nil || phase == .offered
+        // The app may have loaded what waits from its file, or have taken an offer that it has not answered yet.
+        let wasInUse = active != nil || waived != nil || staged != nil
         let (waiting, onTrial, senders) = (staged, tried, trial?.deliveries)
         if active != nil { change(.active(nil), &transition) }
         if waived != nil { change(.waived(nil), &transition) }
