@@ -25,16 +25,23 @@ import Testing
         guard case .waiting = dialer.status else { throw Unexpected("\(dialer.status)") }
     }
 
-    @Test("SES-19: behind an address of the primary's name at which another device answers the next one is tried")
-    func anotherDeviceAtTheFirstAddress() throws {
+    @Test(
+        "SES-19: behind an address of the primary's name at which another device, or none, answers the next one is tried",
+        arguments: [true, false])
+    func noPrimaryAtTheFirstAddress(isDevice: Bool) throws {
         let (primary, secondary) = try network.pairedDevices()
         let impostor = try LinkedDevice("impostor", on: network.scheduler)
         let pairing = try #require(secondary.registry.pairings.first).pairing
         var attempts: [PeerDescription?] = []
         let source = StreamSource(connectPast: { [network] _, passed, completion in
             attempts.append(passed)
-            let device = passed == nil ? impostor : primary
             let attempt = network.scheduler.schedule(after: .zero) {
+                if passed == nil, !isDevice {
+                    let (near, far) = InProcessStream.pair(on: network.scheduler)
+                    far.close(.closedHere)
+                    return completion(.success(near))
+                }
+                let device = passed == nil ? impostor : primary
                 completion(.success(network.connect(to: device.acceptor)))
             }
             return { network.scheduler.cancel(attempt) }
@@ -45,7 +52,7 @@ import Testing
         dialer.start()
         network.scheduler.advance(by: .seconds(1))
         #expect(attempts == [nil, .inProcess])
-        #expect(secondary.failures.map(\.reason.name) == ["wrong-pin"])
+        #expect(secondary.failures.map(\.reason.name) == [isDevice ? "wrong-pin" : "closed-by-peer"])
         #expect(dialer.status == .linked && primary.ready.count == 1 && impostor.ready.isEmpty)
         primary.link?.end(.stopping)
         network.scheduler.advance(by: .seconds(1))

@@ -53,7 +53,8 @@ package final class LinkDialer {
     private var timer: TimerToken?
     private var cancelConnect: StreamSource.Cancel?
     private var connection: DialledConnection?
-    /// The last address at which TLS has failed, as with another device: the next attempt begins behind it.
+    /// The last address that took a connection and gave no link, as another device does: the next attempt begins behind
+    /// it.
     private var failedPeer: PeerDescription?
 
     /// - Parameters:
@@ -143,7 +144,10 @@ package final class LinkDialer {
                 ended(reason)
             }
         case .failure(let reason):
-            if case .notSecured = reason { failedPeer = peer }
+            switch reason {
+            case .notSecured, .stream: failedPeer = peer
+            default: break
+            }
             failed(.ended(reason))
         }
     }
