@@ -47,7 +47,7 @@ import Testing
         // Their words and values are lists of their own.
         guard ![.kind, .app, .channel, .sealing].contains(key) else { return }
         let (right, wrong) = try Self.borders(#require(FrameTables.rules[key.rawValue]))
-        // Of a failure the reader takes a name of any length.
+        // In a failure a longer name counts as absent (LIM-155).
         let kinds = FrameTables.kinds.filter { $0.key != FrameKind.failure.rawValue }.sorted { $0.key < $1.key }
         let row = try #require(kinds.first { ($0.value.required + $0.value.optional).contains(key.rawValue) })
         func fault(_ value: PropertyListValue) -> WireError? {

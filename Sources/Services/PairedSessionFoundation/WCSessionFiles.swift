@@ -121,10 +121,7 @@ public final class WCSessionFile: NSObject, @unchecked Sendable {
 }
 
 /// A file that was queued by ``WCSession/transferFile(_:metadata:)``.
-///
-/// `@unchecked`: `TransferCourse` and `FileProgress` have locks of their own (a mutex each), and all other properties
-/// are constants.
-public final class WCSessionFileTransfer: NSObject, BookedTransfer, @unchecked Sendable {
+public final class WCSessionFileTransfer: NSObject, BookedTransfer, Sendable {
     /// The queued file.
     public let file: WCSessionFile
     /// In bytes: what the other device has. Its `cancel()` takes the file back, as ``cancel()`` does.
